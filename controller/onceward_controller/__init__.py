@@ -1,0 +1,1 @@
+"""The controller: engine, vault, HTTP API and operator CLI."""

@@ -1,0 +1,1 @@
+"""Commands on workflows: read, decide, create, or read again."""

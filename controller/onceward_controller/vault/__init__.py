@@ -1,0 +1,1 @@
+"""Encrypted state as immutable, numbered objects in a store."""

@@ -1,0 +1,1 @@
+"""Onceward's SDK: what an agent installs."""
