@@ -1,0 +1,99 @@
+"""The composition root: the one place that knows which store, clock and keys are real."""
+
+import contextlib
+from pathlib import Path
+
+from onceward.ports import Clock, Entropy, Spawner
+from onceward.system import SystemClock, SystemEntropy, ThreadSpawner
+from onceward.wire.tokens import Role
+from onceward_controller.protocol.authority import Caller
+from onceward_controller.service.service import Service
+from onceward_controller.service.service import assemble as assemble_service
+from onceward_controller.vault import keyring
+from onceward_controller.vault.key_file import SECRET_BYTES
+from onceward_controller.vault.sqlite import SqliteStore
+from onceward_controller.vault.store import Store
+from onceward_controller.vault.unlockers import FileUnlocker, UnlockError, create_key_file
+from onceward_controller.vault.vault import assemble as assemble_vault
+
+HOST = Caller(principal="host", role=Role.ADMIN)
+"""Whoever holds the key file on the host: there is nothing to protect from them."""
+READS_AT_ONCE_S3 = 32
+
+
+def open_service(
+    store: Store,
+    key_file: Path,
+    *,
+    clock: Clock | None = None,
+    entropy: Entropy | None = None,
+    spawner: Spawner | None = None,
+    reads_at_once: int = 1,
+) -> Service:
+    """Return the service of the vault in ``store``.
+
+    Args:
+        store: Where the vault lies.
+        key_file: The 0600 file that unlocks it.
+        clock: The host's clocks; the real ones unless a test says otherwise.
+        entropy: The random source, likewise.
+        spawner: Starts threads, likewise.
+        reads_at_once: How many reads the store answers in the time of one.
+
+    Raises:
+        NoVaultError: There is no vault in the store.
+        UnlockError: The key file does not open it.
+        StoreError: The store could not be read.
+    """
+    clock, entropy = clock or SystemClock(), entropy or SystemEntropy()
+    spawner = spawner or ThreadSpawner()
+    opened = keyring.open_keyring(store, FileUnlocker(key_file))
+    vault = assemble_vault(
+        store, opened, clock=clock, entropy=entropy, spawner=spawner, reads_at_once=reads_at_once
+    )
+    return assemble_service(vault, spawner)
+
+
+def create_vault(
+    store: Store, key_file: Path, *, clock: Clock | None = None, entropy: Entropy | None = None
+) -> None:
+    """Make a vault in ``store`` and the key file that opens it; overwrites neither.
+
+    A key file that is there is used: a first try may have been ended between the two.
+
+    Raises:
+        VaultExistsError: The store holds a vault.
+        UnlockError: The key file is not fit for use.
+        StoreError: The store could not be written.
+    """
+    clock, entropy = clock or SystemClock(), entropy or SystemEntropy()
+    with contextlib.suppress(UnlockError):  # It is there: whether it is fit, the next line says.
+        create_key_file(key_file, entropy.take(SECRET_BYTES))
+    keyring.create(store, FileUnlocker(key_file), clock, entropy)
+
+
+def open_embedded_service(
+    folder: Path,
+    *,
+    clock: Clock | None = None,
+    entropy: Entropy | None = None,
+    spawner: Spawner | None = None,
+) -> Service:
+    """Return the service of a vault that lives in ``folder``, made now if it is not there.
+
+    Raises:
+        UnlockError: The key file does not open the vault.
+        StoreError: The store could not be read or written.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    clock = clock or SystemClock()
+    store = SqliteStore(folder / "vault.db", clock)
+    key_file = folder / "vault.key"
+    try:
+        if keyring.is_missing(store):
+            with contextlib.suppress(keyring.VaultExistsError):  # Another process was first.
+                create_vault(store, key_file, clock=clock, entropy=entropy)
+        return open_service(store, key_file, clock=clock, entropy=entropy, spawner=spawner)
+    except BaseException:
+        store.close()
+        raise

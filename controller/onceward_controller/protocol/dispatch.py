@@ -1,0 +1,373 @@
+"""May this operation run now? The decision table, one function a row; the first match wins.
+
+Nothing unknown is treated as failed. An effect whose outcome nobody reported is looked up where
+the tool can ask, repeated where the destination still knows the key, executed again once an
+absence is conclusive, and otherwise stopped for a person.
+
+    absence is conclusive   the query was granted when every issued call had landed:
+                            latest lease end of any execute or repeat + max_in_flight + clock error
+    the key still lives     a call issued before the lease ends lands while the destination
+                            remembers the first one
+"""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from onceward.wire import limits
+from onceward.wire.decisions import Mode, StopReason, WaitReason
+from onceward.wire.definitions import NO_RETRY, OperationDefinition
+from onceward.wire.messages import OperationStatus, ToolOffer, WorkflowStatus
+from onceward.wire.receipts import Outcome
+from onceward_controller.protocol import reasons
+from onceward_controller.protocol.answers import Done, Grant, Reuse, Stop, Verdict, Wait
+from onceward_controller.protocol.clockguard import Moment
+from onceward_controller.protocol.operation import Attempt, Operation
+from onceward_controller.protocol.workflow import Workflow
+
+POLL_MS = limits.SECOND_MS
+"""When to ask again where nothing tells how long another's work will take."""
+
+
+class Question(Struct, frozen=True):
+    """One operation, asked about by one process at one moment."""
+
+    workflow: Workflow
+    at: int
+    request_id: str
+    moment: Moment
+
+    @property
+    def operation(self) -> Operation:
+        """What is recorded about it."""
+        return self.workflow.operation(self.at)
+
+    @property
+    def definition(self) -> OperationDefinition:
+        """What the plan says about it."""
+        return self.workflow.plan.definition(self.at)
+
+    @property
+    def now_ms(self) -> int:
+        """Trusted time."""
+        return self.moment.ms
+
+    def grant(self, mode: Mode) -> Grant:
+        """Return the verdict that licenses the next attempt."""
+        return Grant(at=self.at, number=len(self.operation.attempts) + 1, mode=mode)
+
+    def stop(self, reason: StopReason, detail: str) -> Stop:
+        """Return the verdict that dispatches nothing."""
+        return Stop(at=self.at, reason=reason, detail=detail)
+
+    def wait(self, reason: WaitReason, until_ms: int) -> Wait:
+        """Return the verdict that puts it off."""
+        return Wait(at=self.at, reason=reason, until_ms=until_ms)
+
+
+def judge(
+    workflow: Workflow,
+    at: int,
+    *,
+    request_id: str,
+    moment: Moment,
+    tools: Sequence[ToolOffer] | None = None,
+) -> Verdict:
+    """Answer for the operation at index ``at``.
+
+    Args:
+        workflow: The state; the operation's record must be at hand.
+        at: Index in the plan.
+        request_id: Of the process that asks.
+        moment: When.
+        tools: What the caller can run; None when it does not say.
+    """
+    question = Question(workflow=workflow, at=at, request_id=request_id, moment=moment)
+    verdict = _first(ROWS, question)
+    definition = question.definition
+    if isinstance(verdict, Grant) and not _is_offered(definition, tools):
+        return question.stop(StopReason.UNKNOWN_TOOL, reasons.unknown_tool(definition))
+    return verdict
+
+
+def judge_next(
+    workflow: Workflow,
+    *,
+    request_id: str,
+    moment: Moment,
+    tools: Sequence[ToolOffer] | None = None,
+) -> Verdict:
+    """Answer for the whole workflow: the first operation, in plan order, that may run now.
+
+    Where none may, the answer is the nearest wait, else the first stop: of operations whose
+    predecessors have all succeeded, since no other is a cause.
+    """
+    waits: list[Wait] = []
+    stops: list[Stop] = []
+    for at in _candidates(workflow, request_id):
+        verdict = judge(workflow, at, request_id=request_id, moment=moment, tools=tools)
+        match verdict:
+            case Grant():
+                return verdict
+            case Wait():
+                waits.append(verdict)
+            case Stop():
+                stops.append(verdict)
+            case Reuse() | Done():
+                raise AssertionError("a candidate has not succeeded")
+    if waits:
+        return min(waits, key=lambda wait: wait.until_ms)
+    return stops[0] if stops else Done()
+
+
+def _candidates(workflow: Workflow, request_id: str) -> Sequence[int]:
+    """Return what could run next; what this process already holds comes first."""
+    held = [
+        at
+        for at, operation in workflow.progress.open.items()
+        if operation.last is not None and operation.last.request_id == request_id
+    ]
+    predecessors = workflow.plan.predecessors
+    ready = [
+        at
+        for at in workflow.plan.order
+        if not workflow.is_finished(at)
+        and all(workflow.has_succeeded(before) for before in predecessors[at])
+    ]
+    if not ready:
+        # Nothing is left, or all that is left waits for what was given up.
+        ready = [at for at in workflow.plan.order if not workflow.has_succeeded(at)][:1]
+    return held + [at for at in ready if at not in held]
+
+
+def _first(rows: "tuple[Row, ...]", question: Question) -> Verdict:
+    for row in rows:
+        verdict = row(question)
+        if verdict is not None:
+            return verdict
+    raise AssertionError("the last row always answers")
+
+
+def _is_offered(definition: OperationDefinition, tools: Sequence[ToolOffer] | None) -> bool:
+    return tools is None or ToolOffer(definition.tool, definition.version) in tools
+
+
+def _succeeded(question: Question) -> Verdict | None:
+    return Reuse(at=question.at) if question.workflow.has_succeeded(question.at) else None
+
+
+def _abandoned(question: Question) -> Verdict | None:
+    if question.workflow.progress.switch is WorkflowStatus.ABANDONED:
+        return question.stop(StopReason.ABANDONED, reasons.WORKFLOW_ABANDONED)
+    if question.workflow.is_finished(question.at):
+        return question.stop(StopReason.ABANDONED, reasons.OPERATION_ABANDONED)
+    return None
+
+
+def _blocked(question: Question) -> Verdict | None:
+    if question.operation.is_blocked:
+        return question.stop(StopReason.NEEDS_DECISION, reasons.BLOCKED)
+    return None
+
+
+def _refused(question: Question) -> Verdict | None:
+    if question.workflow.is_refused(question.operation):
+        return question.stop(StopReason.NOT_EXECUTED, reasons.refused(question.operation))
+    return None
+
+
+def _switch(question: Question) -> Verdict | None:
+    match question.workflow.progress.switch:
+        case WorkflowStatus.DRAFT:
+            return question.stop(StopReason.NOT_ENABLED, reasons.NOT_ENABLED)
+        case WorkflowStatus.PAUSED:
+            return question.stop(StopReason.PAUSED, reasons.PAUSED)
+        case _:
+            return None
+
+
+def _clock(question: Question) -> Verdict | None:
+    if question.moment.safe:
+        return None
+    return question.stop(StopReason.CLOCK_UNSAFE, reasons.clock_unsafe(question.moment))
+
+
+def _predecessors(question: Question) -> Verdict | None:
+    """Name the operation at the root of the wait, not the nearest one."""
+    workflow, running = question.workflow, None
+    for at in _roots(workflow, question.at):
+        if workflow.is_finished(at):
+            return _because(question, StopReason.PREDECESSOR_STOPPED, at)
+        root = Question(workflow, at, question.request_id, question.moment)
+        verdict = _first(_ROWS_OF_ROOTS, root)
+        if isinstance(verdict, Stop):
+            return _because(question, StopReason.PREDECESSOR_NEEDS_DECISION, at)
+        running = at if running is None else running
+    if running is None:
+        return None
+    return Wait(
+        at=question.at,
+        reason=WaitReason.PREDECESSOR_RUNNING,
+        until_ms=question.now_ms + POLL_MS,
+        predecessor=running,
+    )
+
+
+def _roots(workflow: Workflow, at: int) -> list[int]:
+    """Return the unsucceeded ancestors of ``at`` that wait for no other, in plan order."""
+    predecessors = workflow.plan.predecessors
+    roots: set[int] = set()
+    seen: set[int] = set()
+    left = list(predecessors[at])
+    while left:
+        before = left.pop()
+        if before in seen or workflow.has_succeeded(before):
+            continue
+        seen.add(before)
+        further = [each for each in predecessors[before] if not workflow.has_succeeded(each)]
+        if workflow.is_finished(before) or not further:
+            roots.add(before)
+        left += further
+    return sorted(roots)
+
+
+def _because(question: Question, reason: StopReason, at: int) -> Stop:
+    name = question.workflow.plan.definition(at).name
+    return Stop(
+        at=question.at, reason=reason, detail=reasons.predecessor(reason, name), predecessor=at
+    )
+
+
+def _same_request(question: Question) -> Verdict | None:
+    live = question.operation.live(question.now_ms)
+    if live is None or live.request_id != question.request_id:
+        return None
+    return Grant(at=question.at, number=live.number, mode=live.mode)
+
+
+def _live(question: Question) -> Verdict | None:
+    margin_ms = limits.CLOCK_ERROR_MS
+    live = question.operation.live(question.now_ms, margin_ms=margin_ms)
+    if live is None:
+        return None
+    return question.wait(WaitReason.ATTEMPT_IN_PROGRESS, live.lease_until_ms + margin_ms)
+
+
+def _attempt_limit(question: Question) -> Verdict | None:
+    operation = question.operation
+    if len(operation.attempts) < operation.attempts_max:
+        return None
+    return question.stop(StopReason.ATTEMPT_LIMIT, reasons.attempt_limit(operation))
+
+
+def _revision_limit(question: Question) -> Verdict | None:
+    if question.workflow.progress.counted < limits.REVISIONS_MAX:
+        return None
+    return question.stop(StopReason.REVISION_LIMIT, reasons.REVISION_LIMIT)
+
+
+def _execute(question: Question) -> Verdict | None:
+    operation, definition = question.operation, question.definition
+    if operation.is_uncertain:
+        return None
+    if operation.settled_status is OperationStatus.PENDING or operation.one_more:
+        return question.grant(Mode.EXECUTE)
+    retry = definition.retry or NO_RETRY
+    refused_ms = max(
+        each.report.at_ms
+        for each in operation.attempts
+        if each.report is not None and each.is_effect and each.accepted(Outcome.NOT_EXECUTED)
+    )
+    due_ms = refused_ms + retry.backoff_ms(operation.refusals)
+    if question.now_ms < due_ms:
+        return question.wait(WaitReason.BACKING_OFF, due_ms)
+    return question.grant(Mode.EXECUTE)
+
+
+def _query(question: Question) -> Verdict | None:
+    if not question.definition.capability.query:
+        return None
+    queries = _queries_since_effect(question.operation)
+    if question.now_ms < _backing_off_until_ms(queries, question.definition, Outcome.UNKNOWN):
+        return None
+    if _is_absence_pending(question, queries):
+        return None
+    return question.grant(Mode.QUERY)
+
+
+def _absence(question: Question) -> Verdict | None:
+    """An absence that came too early says nothing yet; a conclusive one has settled the record."""
+    queries = _queries_since_effect(question.operation)
+    if not _is_absence_pending(question, queries):
+        return None
+    landed_ms = question.operation.landed_by_ms(question.definition)
+    return question.wait(WaitReason.ABSENCE_UNCERTAIN, landed_ms)
+
+
+def _repeat(question: Question) -> Verdict | None:
+    operation, definition = question.operation, question.definition
+    if definition.capability.idempotency_ms is None:
+        return None
+    if question.now_ms + definition.lease_ms >= operation.key_dies_ms(definition):
+        return None
+    effects = [each for each in operation.attempts if each.is_effect]
+    due_ms = _backing_off_until_ms(effects, definition, Outcome.UNKNOWN, Outcome.NOT_EXECUTED)
+    if question.now_ms < due_ms:
+        return question.wait(WaitReason.BACKING_OFF, due_ms)
+    return question.grant(Mode.REPEAT)
+
+
+def _uncertain(question: Question) -> Verdict:
+    detail = reasons.uncertain(question.operation, question.definition)
+    return question.stop(StopReason.NEEDS_DECISION, detail)
+
+
+def _queries_since_effect(operation: Operation) -> list[Attempt]:
+    effect = operation.last_effect
+    since = 0 if effect is None else effect.number
+    return [each for each in operation.attempts[since:] if not each.released]
+
+
+def _is_absence_pending(question: Question, queries: list[Attempt]) -> bool:
+    return question.now_ms < question.operation.landed_by_ms(question.definition) and any(
+        each.accepted(Outcome.NOT_EXECUTED) for each in queries
+    )
+
+
+def _backing_off_until_ms(
+    attempts: Sequence[Attempt], definition: OperationDefinition, *outcomes: Outcome
+) -> int:
+    """Return when to try again after the newest attempts all reported one of ``outcomes``.
+
+    0 when the newest did not. Without this a destination that is down is asked as fast as the
+    machine can, until the attempts are used up.
+    """
+    streak = 0
+    last_ms = 0
+    for attempt in reversed(attempts):
+        report = attempt.report
+        if report is None or not report.accepted or report.outcome not in outcomes:
+            break
+        streak += 1
+        last_ms = max(last_ms, report.at_ms)
+    return last_ms + (definition.retry or NO_RETRY).backoff_ms(streak) if streak else 0
+
+
+Row = Callable[[Question], Verdict | None]
+
+_ROWS_BEFORE: tuple[Row, ...] = (_succeeded, _abandoned, _blocked, _refused, _switch, _clock)
+_ROWS_AFTER: tuple[Row, ...] = (
+    _same_request,
+    _live,
+    _attempt_limit,
+    _revision_limit,
+    # Rows for a history budget, an approval and an equal intent have their place here.
+    _execute,
+    _query,
+    _absence,
+    _repeat,
+    _uncertain,
+)
+_ROWS_OF_ROOTS = (*_ROWS_BEFORE, *_ROWS_AFTER)
+ROWS: tuple[Row, ...] = (*_ROWS_BEFORE, _predecessors, *_ROWS_AFTER)
+"""The table, in order. The last row always answers."""

@@ -1,0 +1,262 @@
+"""One operation: what was recorded about it, and what that says.
+
+    pending --grant--> in_flight --succeeded-----------------------> succeeded
+                        |  ^  `--not executed--> not_executed --grant--> in_flight
+       lease over or    |  | grant
+       unknown receipt  v  |
+                     uncertain --query or person: succeeded--------> succeeded
+                         `-----conclusive absent, or person: not---> not_executed
+
+An attempt whose lease ran out without a word makes the operation uncertain without any event:
+``status`` takes the time. Three rules decide who is believed:
+
+- A query supersedes nothing: the receipt of the last execute or repeat counts while and after a
+  query runs. Only a later execute or repeat supersedes an earlier one.
+- A "not executed" or a release speaks for its own attempt. While an earlier execute or repeat is
+  of unknown outcome, the operation stays uncertain.
+- A success that is kept as evidence blocks every further execute and repeat until a person
+  overrules it, whatever the newer attempt says.
+"""
+
+from msgspec import Struct
+
+from onceward.wire import limits
+from onceward.wire.decisions import Mode
+from onceward.wire.definitions import NO_RETRY, OperationDefinition
+from onceward.wire.messages import OperationStatus
+from onceward.wire.receipts import Assurance, Outcome
+
+
+class Report(Struct, frozen=True, array_like=True):
+    """A receipt as the state remembers it; its bytes lie in the revision that brought it.
+
+    Attributes:
+        accepted: Whether it completed anything, or is evidence only.
+        at_ms: Trusted time of its arrival.
+        revision: Where its bytes lie.
+        overruled: A person saw it and decided otherwise.
+    """
+
+    outcome: Outcome
+    accepted: bool
+    effect_id: str | None
+    sha256: bytes
+    at_ms: int
+    revision: int
+    overruled: bool = False
+
+
+class Attempt(Struct, frozen=True, array_like=True):
+    """One granted try.
+
+    Attributes:
+        released: The holder said that the call was never made.
+    """
+
+    number: int
+    mode: Mode
+    request_id: str
+    granted_ms: int
+    lease_until_ms: int
+    call_before_ms: int
+    renewals: int = 0
+    released: bool = False
+    report: Report | None = None
+
+    @property
+    def is_effect(self) -> bool:
+        """Whether this attempt may perform the effect."""
+        return self.mode is not Mode.QUERY
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its holder has spoken."""
+        return self.released or self.report is not None
+
+    def accepted(self, outcome: Outcome) -> bool:
+        """Return whether its receipt counts and says ``outcome``."""
+        return self.report is not None and self.report.accepted and self.report.outcome is outcome
+
+
+class Settlement(Struct, frozen=True, array_like=True):
+    """The success that later reads return, by the revision and attempt that brought it.
+
+    Attributes:
+        attempt: 0 for a person's attestation.
+    """
+
+    revision: int
+    attempt: int
+    effect_id: str | None
+    assurance: Assurance
+
+
+class Operation(Struct, frozen=True, array_like=True):
+    """All that was recorded about one operation.
+
+    Attributes:
+        at: Its index in the plan.
+        idempotency_key: Stored at the first grant.
+        settled_through: Attempts up to this number are known to have done nothing.
+        closed_through: Attempts up to this number were closed by a person's word: whatever they
+            report from then on is evidence.
+        one_more: One more execute is permitted that uses up no retry and waits for no backoff.
+        refusals: Executions that ended in the tool's own "not executed".
+        attempts_max: ``limits.ATTEMPTS_MAX``, or more where a person admitted one.
+        settlement: The success, once there is one.
+        abandoned: A person gave it up.
+        halted: A caller was told that a person must decide, and nothing has happened since.
+    """
+
+    at: int
+    attempts: tuple[Attempt, ...] = ()
+    idempotency_key: str = ""
+    settled_through: int = 0
+    closed_through: int = 0
+    one_more: bool = False
+    refusals: int = 0
+    attempts_max: int = limits.ATTEMPTS_MAX
+    settlement: Settlement | None = None
+    abandoned: bool = False
+    halted: bool = False
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing can change what this operation came to."""
+        return self.settlement is not None or self.abandoned
+
+    @property
+    def last(self) -> Attempt | None:
+        """The newest attempt."""
+        return self.attempts[-1] if self.attempts else None
+
+    @property
+    def last_effect(self) -> Attempt | None:
+        """The newest attempt that may have performed the effect."""
+        return next((each for each in reversed(self.attempts) if each.is_effect), None)
+
+    @property
+    def first_granted_ms(self) -> int:
+        """When the idempotency key was first sent out; 0 before that."""
+        return self.attempts[0].granted_ms if self.attempts else 0
+
+    def attempt(self, number: int) -> Attempt | None:
+        """Return the attempt with ``number``, or None."""
+        return self.attempts[number - 1] if 1 <= number <= len(self.attempts) else None
+
+    def live(self, now_ms: int, *, margin_ms: int = 0) -> Attempt | None:
+        """Return the attempt that holds a lease, or None.
+
+        Args:
+            now_ms: Trusted time.
+            margin_ms: How much longer than its lease the holder is left alone.
+        """
+        last = self.last
+        if last is None or self.is_final or last.has_ended or last.number <= self.closed_through:
+            return None
+        return last if now_ms < last.lease_until_ms + margin_ms else None
+
+    def is_superseded(self, attempt: Attempt) -> bool:
+        """Return whether a later attempt has taken ``attempt``'s place."""
+        last = self.last_effect if attempt.is_effect else self.last
+        return last is not None and last.number > attempt.number
+
+    def is_unknown(self, attempt: Attempt) -> bool:
+        """Return whether ``attempt`` may have performed the effect, for all that is known."""
+        return (
+            attempt.is_effect
+            and attempt.number > self.settled_through
+            and not attempt.released
+            and not attempt.accepted(Outcome.NOT_EXECUTED)
+            and not attempt.accepted(Outcome.SUCCEEDED)
+        )
+
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether any attempt may have performed the effect without anybody knowing."""
+        return any(self.is_unknown(attempt) for attempt in self.attempts)
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether a success is kept as evidence that nobody has decided on."""
+        return any(
+            attempt.report is not None
+            and attempt.report.outcome is Outcome.SUCCEEDED
+            and not attempt.report.accepted
+            and not attempt.report.overruled
+            for attempt in self.attempts
+        )
+
+    @property
+    def is_double_suspected(self) -> bool:
+        """Whether a success is evidence and a newer attempt may have had an effect of its own."""
+        for attempt in self.attempts:
+            report = attempt.report
+            if report is None or report.accepted or report.outcome is not Outcome.SUCCEEDED:
+                continue
+            for newer in self.attempts[attempt.number :]:
+                if self.is_unknown(newer):
+                    return True
+                found = newer.report
+                if (
+                    newer.is_effect
+                    and found is not None
+                    and found.outcome is Outcome.SUCCEEDED
+                    and found.effect_id != report.effect_id
+                ):
+                    return True
+        return False
+
+    def status(self, now_ms: int) -> OperationStatus:
+        """Return where the operation stands at trusted time ``now_ms``."""
+        if self.settlement is not None:
+            return OperationStatus.SUCCEEDED
+        if self.abandoned:
+            return OperationStatus.ABANDONED
+        if self.live(now_ms) is not None:
+            return OperationStatus.IN_FLIGHT
+        if self.is_blocked:
+            return OperationStatus.BLOCKED
+        if self.is_uncertain:
+            return OperationStatus.UNCERTAIN
+        return self.settled_status
+
+    @property
+    def settled_status(self) -> OperationStatus:
+        """Pending or not executed, of an operation of which neither is in doubt."""
+        untouched = self.settled_through == 0 and all(
+            attempt.released for attempt in self.attempts if attempt.is_effect
+        )
+        return OperationStatus.PENDING if untouched else OperationStatus.NOT_EXECUTED
+
+    def may_execute_again(self, definition: OperationDefinition) -> bool:
+        """Return whether an operation that is not executed may be executed once more."""
+        return self.one_more or self.refusals < (definition.retry or NO_RETRY).attempts
+
+    def landed_by_ms(self, definition: OperationDefinition) -> int:
+        """Return when every call that was issued has landed, in trusted time.
+
+        Latest lease end of any execute or repeat, plus ``max_in_flight``, plus the clock error.
+        """
+        leases = [each.lease_until_ms for each in self.attempts if each.is_effect]
+        if not leases:
+            return 0
+        return max(leases) + definition.max_in_flight_ms + limits.CLOCK_ERROR_MS
+
+    def key_dies_ms(self, definition: OperationDefinition) -> int:
+        """Return the last moment at which a call under the stored key may be issued.
+
+        First grant plus retention, less ``max_in_flight``, less the repeat margin: a call issued
+        before then lands while the destination still knows the key.
+
+        Raises:
+            AssertionError: The tool declares no idempotency.
+        """
+        retention_ms = definition.capability.idempotency_ms
+        assert retention_ms is not None, "only a declared key can die"
+        return (
+            self.first_granted_ms
+            + retention_ms
+            - definition.max_in_flight_ms
+            - limits.REPEAT_MARGIN_MS
+        )

@@ -1,0 +1,94 @@
+"""What a listing shows of a workflow: a pure function of its state, with no clock in it.
+
+    draft      nobody has enabled it
+    paused     a person stopped it
+    attention  a person must decide: an operation is blocked, halted or not executed for good
+    active     an attempt holds a lease; sorted by when that is over
+    waiting    nothing can run before a known time; sorted by that time
+    ready      something can run now
+    done       completed or abandoned
+
+Whoever is told that a person must decide leaves a mark in the log, so that a workflow whose
+attempt died in silence moves from ``active`` to ``attention`` as soon as anybody asks.
+"""
+
+from msgspec import Struct
+
+from onceward.wire import limits
+from onceward.wire.messages import RowClass, WorkflowStatus
+from onceward_controller.protocol.operation import Operation
+from onceward_controller.protocol.workflow import Workflow
+
+
+class Row(Struct, frozen=True, array_like=True):
+    """One line of a listing.
+
+    Attributes:
+        at_ms: When to look again (active, waiting), else when the workflow came into its class.
+        revision: The one that put it there.
+        note: The operation that a person must decide on, by name.
+    """
+
+    row_class: RowClass
+    at_ms: int
+    revision: int
+    status: WorkflowStatus
+    succeeded: int
+    note: str
+
+
+def has_moved(before: Row, after: Row) -> bool:
+    """Return whether the line is worth writing anew.
+
+    A chain of steps stays in one class and writes one row; how far it is shows once it is opened.
+    """
+    return (before.row_class, before.note) != (after.row_class, after.note)
+
+
+def row(workflow: Workflow, *, now_ms: int) -> Row:
+    """Return the line for the present state, which came about at ``now_ms``."""
+    row_class, at_ms, note = _place(workflow, now_ms)
+    return Row(
+        row_class=row_class,
+        at_ms=at_ms,
+        revision=workflow.revision,
+        status=workflow.status,
+        succeeded=workflow.succeeded,
+        note=note,
+    )
+
+
+def _place(workflow: Workflow, now_ms: int) -> tuple[RowClass, int, str]:
+    status = workflow.status
+    if status in (WorkflowStatus.COMPLETED, WorkflowStatus.ABANDONED):
+        return RowClass.DONE, now_ms, ""
+    open_operations = workflow.progress.open.values()
+    for operation in open_operations:
+        if operation.halted or operation.is_blocked or workflow.is_refused(operation):
+            return RowClass.ATTENTION, now_ms, _name(workflow, operation)
+    if workflow.progress.switch is WorkflowStatus.DRAFT:
+        return RowClass.DRAFT, now_ms, ""
+    if workflow.progress.switch is WorkflowStatus.PAUSED:
+        return RowClass.PAUSED, now_ms, ""
+    held = [each for each in open_operations if _is_held(each)]
+    if held:
+        first = min(held, key=_lease_until_ms)
+        check_ms = _lease_until_ms(first) + limits.CLOCK_ERROR_MS
+        return RowClass.ACTIVE, check_ms, ""
+    if any(each.is_uncertain for each in open_operations):
+        return RowClass.WAITING, now_ms, ""
+    return RowClass.READY, now_ms, ""
+
+
+def _is_held(operation: Operation) -> bool:
+    last = operation.last
+    return last is not None and not last.has_ended and last.number > operation.closed_through
+
+
+def _lease_until_ms(operation: Operation) -> int:
+    assert operation.last is not None, "only an operation with an attempt is held"
+    return operation.last.lease_until_ms
+
+
+def _name(workflow: Workflow, operation: Operation) -> str:
+    return workflow.plan.definition(operation.at).name

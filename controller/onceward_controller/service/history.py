@@ -1,0 +1,56 @@
+"""A workflow's history in words: one line for each event of each revision."""
+
+from typing import assert_never
+
+from onceward.wire.messages import Change
+from onceward_controller.protocol import events
+from onceward_controller.protocol.plan import Plan
+from onceward_controller.vault.body import Body
+
+
+def changes(plan: Plan, revision: int, body: Body) -> list[Change]:
+    """Return the lines of one revision, in order."""
+    return [
+        _line(plan, revision, body.time_ms, entry.actor, entry.command, event)
+        for entry in body.entries
+        for event in entry.events
+    ]
+
+
+def _line(
+    plan: Plan, revision: int, time_ms: int, actor: str, command: str, event: events.Event
+) -> Change:
+    at, attempt, detail = _facts(event)
+    return Change(
+        revision=revision,
+        time_ms=time_ms,
+        actor=actor,
+        command=command,
+        event=type(event).__name__.lower(),
+        operation="" if at is None else plan.definition(at).name,
+        attempt=attempt,
+        detail=detail,
+    )
+
+
+def _facts(event: events.Event) -> tuple[int | None, int, str]:
+    """Return operation index, attempt number and what else is worth a word."""
+    match event:
+        case events.Created(operations=operations):
+            return None, 0, f"{len(operations)} operations"
+        case events.Enabled() | events.Paused():
+            return None, 0, ""
+        case events.Abandoned(at=at, evidence=evidence):
+            return at, 0, evidence
+        case events.Granted(at=at, number=number, mode=mode):
+            return at, number, mode.value
+        case events.Renewed(at=at, number=number) | events.Released(at=at, number=number):
+            return at, number, ""
+        case events.Reported(at=at, number=number, outcome=outcome, accepted=accepted):
+            return at, number, outcome.value if accepted else f"{outcome.value}, as evidence"
+        case events.Halted(at=at):
+            return at, 0, "a person must decide"
+        case events.Attested(at=at, outcome=outcome, evidence=evidence):
+            return at, 0, f"{outcome.value}: {evidence}"
+        case _:
+            assert_never(event)

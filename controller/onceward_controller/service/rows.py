@@ -1,0 +1,67 @@
+"""Keeps index rows up with the logs, off the path of whoever is waiting for an answer.
+
+After the commit a workflow that moved to another class gets its new row written and its older one
+deleted, in that order. A row that is not written is healed when the workflow is opened; nothing
+but a listing ever rests on one.
+"""
+
+import threading
+
+from onceward.ports import Spawner
+from onceward.wire.identifiers import WorkflowId
+from onceward_controller.protocol.rows import Row
+from onceward_controller.vault.index import Index
+from onceward_controller.vault.store import StoreError
+from onceward_controller.vault.workflow_log import Head
+
+
+class RowWriter:
+    """Writes rows on a thread of its own that lives while there are any."""
+
+    def __init__(self, index: Index, spawner: Spawner) -> None:
+        self._index = index
+        self._spawner = spawner
+        self._lock = threading.Condition()
+        self._pending: dict[WorkflowId, tuple[Head, list[Row]]] = {}
+        self._is_running = False
+        self.failures = 0
+
+    def moved(self, head: Head) -> None:
+        """Note the row that ``head`` brought, if it brought one."""
+        if head.former_row is not None:
+            self._note(head, [head.former_row])
+
+    def heal(self, head: Head) -> None:
+        """Note the row in force, whether it was ever written or not."""
+        self._note(head, [])
+
+    def flush(self) -> None:
+        """Return once every row noted before this call was tried."""
+        with self._lock:
+            while self._is_running or self._pending:
+                self._lock.wait()
+
+    def _note(self, head: Head, former: list[Row]) -> None:
+        workflow = head.workflow.plan.identity.id
+        with self._lock:
+            # Only the newest matters; whatever it passed over may have been written before.
+            _, older = self._pending.pop(workflow, (head, []))
+            self._pending[workflow] = (head, older + former)
+            if self._is_running:
+                return
+            self._is_running = True
+        self._spawner.spawn("index rows", self._work)
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._pending:
+                    self._is_running = False
+                    self._lock.notify_all()
+                    return
+                workflow = next(iter(self._pending))
+                head, former = self._pending.pop(workflow)
+            try:
+                self._index.write(head.workflow.plan, head.row, former)
+            except StoreError:
+                self.failures += 1

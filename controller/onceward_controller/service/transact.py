@@ -1,0 +1,216 @@
+"""The one loop that changes a workflow: read, decide, create the next revision, or read again.
+
+    head (known, or read) -> decide -> create revision n+1 -> answer
+                                ^          | another was first
+                                `-- read <-'
+
+Nobody hears an answer before what it rests on is durable. An answer that writes nothing rests on
+a head that was looked up after the question came; one that writes, on the create itself.
+
+Commands for one workflow that arrive while its revision is being written are decided together, in
+order, and leave in the next: whoever gets the lane next takes everything that waits in it.
+"""
+
+import threading
+from collections.abc import Sequence
+
+from onceward.wire.identifiers import WorkflowId
+from onceward.wire.problems import ProblemCode, ProblemError, problem
+from onceward_controller.protocol.answers import Answer
+from onceward_controller.protocol.authority import Caller, unknown_workflow
+from onceward_controller.protocol.clockguard import Moment, moment
+from onceward_controller.protocol.commands import Command
+from onceward_controller.protocol.decide import decide, needs
+from onceward_controller.protocol.recording import Stamp
+from onceward_controller.protocol.workflow import Workflow, evolve
+from onceward_controller.service.heads import Heads
+from onceward_controller.service.rows import RowWriter
+from onceward_controller.vault.body import Entry
+from onceward_controller.vault.store import ConflictError
+from onceward_controller.vault.vault import Vault
+from onceward_controller.vault.workflow_log import Head, WorkflowLog
+
+TRIES_MAX = 16
+"""Lost races in a row after which the caller is asked to come again."""
+
+
+class Settled:
+    """What a command came to.
+
+    Attributes:
+        answer: As decided.
+        head: The state it was answered from: after the revision that carries it, if it wrote.
+        moment: The time at which it was decided.
+    """
+
+    __slots__ = ("answer", "head", "moment")
+
+    def __init__(self, answer: Answer, head: Head, moment: Moment) -> None:
+        self.answer = answer
+        self.head = head
+        self.moment = moment
+
+
+class _Waiting:
+    """One command in its lane."""
+
+    __slots__ = ("caller", "command", "outcome")
+
+    def __init__(self, caller: Caller, command: Command) -> None:
+        self.caller = caller
+        self.command = command
+        self.outcome: Settled | BaseException | None = None
+
+
+class _Lane:
+    """Commands for one workflow; the lock is held while they are decided and written."""
+
+    __slots__ = ("lock", "users", "waiting")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.waiting: list[_Waiting] = []
+        self.users = 0
+
+
+class Transactor:
+    """Runs commands against workflows of one vault."""
+
+    def __init__(self, vault: Vault, heads: Heads, rows: RowWriter) -> None:
+        self._vault = vault
+        self._heads = heads
+        self._rows = rows
+        self._lanes: dict[WorkflowId, _Lane] = {}
+        self._lock = threading.Lock()
+
+    def run(self, workflow: WorkflowId, caller: Caller, command: Command) -> Settled:
+        """Decide ``command`` and make the decision durable.
+
+        Raises:
+            ProblemError: The command is refused; nothing changes.
+            StoreError: The store could not be read or written; what is true, its class says.
+            IntegrityError: What is stored is not what was written.
+        """
+        waiting = _Waiting(caller, command)
+        with self._lock:
+            lane = self._lanes.setdefault(workflow, _Lane())
+            lane.users += 1
+            lane.waiting.append(waiting)
+        try:
+            with lane.lock:
+                if waiting.outcome is None:
+                    self._drain(workflow, lane)
+        finally:
+            with self._lock:
+                lane.users -= 1
+                if lane.users == 0:
+                    del self._lanes[workflow]
+        outcome = waiting.outcome
+        if isinstance(outcome, Settled):
+            return outcome
+        assert outcome is not None, "a drained lane leaves no command without an outcome"
+        raise outcome
+
+    def look(self, workflow: WorkflowId, caller: Caller) -> Head:
+        """Return the newest state, looked up now.
+
+        Raises:
+            NotFoundError: There is no such workflow, or it is not the caller's.
+            StoreError: The store could not be read.
+            IntegrityError: What is stored is not what was written.
+        """
+        head = self._newest(workflow, self._vault.workflow_log(workflow), self._heads.get(workflow))
+        if head is None:
+            raise unknown_workflow()
+        caller.require_workflow(workflow, head.workflow.plan.identity.workspace)
+        return head
+
+    def _drain(self, workflow: WorkflowId, lane: _Lane) -> None:
+        with self._lock:
+            batch, lane.waiting = lane.waiting, []
+        try:
+            self._decide(workflow, batch)
+        except BaseException as error:
+            # Every caller of the batch gets the failure that is also theirs.
+            self._heads.drop(workflow)
+            for waiting in batch:
+                if waiting.outcome is None:
+                    waiting.outcome = error
+            if not isinstance(error, Exception):
+                raise
+
+    def _decide(self, workflow: WorkflowId, batch: Sequence[_Waiting]) -> None:
+        log = self._vault.workflow_log(workflow)
+        head = self._heads.get(workflow)
+        is_fresh = head is None
+        if head is None:
+            head = self._newest(workflow, log, None)
+        for _ in range(TRIES_MAX):
+            if head is None:
+                raise unknown_workflow()
+            now = moment(
+                self._vault.time.read(), high_water_ms=head.workflow.progress.high_water_ms
+            )
+            stamp = Stamp(revision=head.tip.revision + 1, ms=now.ms, safe=now.safe)
+            state, entries, outcomes = self._decided(log, head, batch, now, stamp)
+            if entries:
+                try:
+                    head = log.append(head, state, tuple(entries), stamp)
+                except ConflictError:
+                    head, is_fresh = self._newest(workflow, log, head), True
+                    continue
+                self._heads.put(workflow, head)
+                self._rows.moved(head)
+            elif not is_fresh:
+                known, head, is_fresh = head, self._newest(workflow, log, head), True
+                if head is not known:
+                    continue
+            for waiting, outcome in zip(batch, outcomes, strict=True):
+                waiting.outcome = (
+                    outcome if isinstance(outcome, ProblemError) else Settled(outcome, head, now)
+                )
+            return
+        raise problem(ProblemCode.CONTENTION, "others were first too many times: come again")
+
+    def _decided(
+        self,
+        log: WorkflowLog,
+        head: Head,
+        batch: Sequence[_Waiting],
+        now: Moment,
+        stamp: Stamp,
+    ) -> tuple[Workflow, list[Entry], list[Answer | ProblemError]]:
+        """Decide the batch in order, each command on the state that the one before it left."""
+        state = head.workflow
+        entries: list[Entry] = []
+        outcomes: list[Answer | ProblemError] = []
+        for waiting in batch:
+            command = waiting.command
+            try:
+                waiting.caller.require_workflow(
+                    state.plan.identity.id, state.plan.identity.workspace
+                )
+                for recorded in log.records(head, needs(state, command)):
+                    state = state.thawed(recorded.operation)
+                transition = decide(state, command, now, self._vault.naming)
+            except ProblemError as refusal:
+                outcomes.append(refusal)
+                continue
+            for event in transition.events:
+                state = evolve(state, event, stamp)
+            if transition.events:
+                entries.append(
+                    Entry(
+                        actor=waiting.caller.principal,
+                        command=type(command).__name__.lower(),
+                        events=transition.events,
+                    )
+                )
+            outcomes.append(transition.answer)
+        return state, entries, outcomes
+
+    def _newest(self, workflow: WorkflowId, log: WorkflowLog, known: Head | None) -> Head | None:
+        head = log.load() if known is None else log.refresh(known)
+        if head is not None:
+            self._heads.put(workflow, head)
+        return head

@@ -1,0 +1,220 @@
+"""Creating workflows, letting them run, stopping them, settling them by a person's word."""
+
+from onceward.wire import canonical, codec, definitions, messages
+from onceward.wire.identifiers import OperationName, WorkflowId
+from onceward.wire.problems import ProblemCode, problem
+from onceward.wire.receipts import Outcome, Receipt
+from onceward_controller.protocol import commands, events
+from onceward_controller.protocol.authority import Action, Caller
+from onceward_controller.protocol.clockguard import Moment, moment
+from onceward_controller.protocol.plan import OPERATOR_AUTHORITY, Identity
+from onceward_controller.protocol.recording import Stamp
+from onceward_controller.protocol.rows import row
+from onceward_controller.protocol.workflow import create
+from onceward_controller.service.failures import told_to_the_caller
+from onceward_controller.service.heads import Heads
+from onceward_controller.service.payloads import Payloads
+from onceward_controller.service.receipt_bytes import receipt_bytes
+from onceward_controller.service.rows import RowWriter
+from onceward_controller.service.transact import Transactor
+from onceward_controller.service.views import workflow_view
+from onceward_controller.vault.store import ConflictError
+from onceward_controller.vault.vault import Vault
+from onceward_controller.vault.workflow_log import Head
+
+
+class Workflows:
+    """What can be done to a workflow as a whole."""
+
+    def __init__(
+        self,
+        vault: Vault,
+        heads: Heads,
+        rows: RowWriter,
+        transactor: Transactor,
+        payloads: Payloads,
+    ) -> None:
+        self._vault = vault
+        self._heads = heads
+        self._rows = rows
+        self._transactor = transactor
+        self._payloads = payloads
+
+    def create(
+        self, caller: Caller, workspace: str, body: messages.CreateWorkflow
+    ) -> messages.WorkflowView:
+        """Create a workflow, or return the one that the key already names.
+
+        Raises:
+            ConflictError: ``definition_conflict``, naming the first difference.
+            InvalidError: The definition cannot mean anything.
+            ProblemError: The caller may not, or the store failed.
+        """
+        caller.require(Action.CREATE)
+        caller.require_workspace(workspace)
+        operations = _resolved(body.operations)
+        authority = OPERATOR_AUTHORITY
+        workflow = self._vault.naming.workflow_id(workspace, authority, body.key)
+        with told_to_the_caller():
+            self._payloads.require(workflow, operations)
+            head = self._created(caller, workspace, workflow, body, operations)
+            if head.workflow.plan.digest != definitions.digest(operations):
+                raise _definition_conflict(head, operations)
+            return self._view(head)
+
+    def read(self, caller: Caller, workflow: WorkflowId) -> messages.WorkflowView:
+        """Return the workflow as it is now.
+
+        Raises:
+            ProblemError: There is none, it is not the caller's, or the store failed.
+        """
+        caller.require(Action.READ)
+        with told_to_the_caller():
+            head = self._transactor.look(workflow, caller)
+            self._rows.heal(head)
+            return self._view(head)
+
+    def enable(self, caller: Caller, workflow: WorkflowId) -> messages.WorkflowView:
+        """Let it run; also ends a pause.
+
+        Raises:
+            ProblemError: It is finished, unknown, not the caller's, or the store failed.
+        """
+        return self._changed(caller, Action.ENABLE, workflow, commands.Enable())
+
+    def pause(self, caller: Caller, workflow: WorkflowId) -> messages.WorkflowView:
+        """Dispatch nothing more once this returns.
+
+        Raises:
+            ProblemError: It is finished, unknown, not the caller's, or the store failed.
+        """
+        return self._changed(caller, Action.PAUSE, workflow, commands.Pause())
+
+    def abandon(
+        self, caller: Caller, workflow: WorkflowId, body: messages.Abandon
+    ) -> messages.WorkflowView:
+        """Give up the workflow, or one operation of it.
+
+        Raises:
+            ProblemError: As ``operator.abandon``, or the store failed.
+        """
+        return self._changed(caller, Action.ABANDON, workflow, commands.Abandon(body))
+
+    def resolve(
+        self, caller: Caller, workflow: WorkflowId, operation: OperationName, body: messages.Resolve
+    ) -> messages.WorkflowView:
+        """Record a person's word on what happened.
+
+        Raises:
+            ProblemError: As ``operator.resolve``, or the store failed.
+        """
+        caller.require(Action.RESOLVE)
+        receipt = b""
+        with told_to_the_caller():
+            if body.outcome is Outcome.SUCCEEDED:
+                receipt = self._attested(caller, workflow, operation, body)
+            return self._changed(
+                caller, Action.RESOLVE, workflow, commands.Resolve(operation, body, receipt)
+            )
+
+    def _changed(
+        self, caller: Caller, action: Action, workflow: WorkflowId, command: commands.Command
+    ) -> messages.WorkflowView:
+        caller.require(action)
+        with told_to_the_caller():
+            return self._view(self._transactor.run(workflow, caller, command).head)
+
+    def _attested(
+        self, caller: Caller, workflow: WorkflowId, operation: str, body: messages.Resolve
+    ) -> bytes:
+        """Return the receipt that a person's success leaves for later reads."""
+        plan = self._transactor.look(workflow, caller).workflow.plan
+        at = plan.index.get(operation)
+        if at is None:
+            raise problem(ProblemCode.NOT_FOUND, f"there is no such operation: `{operation}`")
+        receipt = Receipt(
+            outcome=Outcome.SUCCEEDED,
+            operation_id=plan.operation_id(at, self._vault.naming),
+            effect_id=body.effect_id,
+            result=body.result,
+        )
+        return receipt_bytes(receipt)
+
+    def _created(
+        self,
+        caller: Caller,
+        workspace: str,
+        workflow: WorkflowId,
+        body: messages.CreateWorkflow,
+        operations: definitions.Operations,
+    ) -> Head:
+        known = self._heads.get(workflow)
+        log = self._vault.workflow_log(workflow)
+        if known is not None:
+            # A plan never changes, so that any head tells whether it is the one asked for; the
+            # answer shows the present, and so looks again.
+            return self._transactor.look(workflow, caller)
+        key, is_new = self._vault.keys.make(self._vault.naming.key_log(workflow))
+        if not is_new:
+            found = log.load()
+            if found is not None:
+                self._heads.put(workflow, found)
+                return found
+        now = self._now()
+        event = events.Created(
+            identity=Identity(
+                id=workflow,
+                workspace=workspace,
+                authority=OPERATOR_AUTHORITY,
+                key=body.key,
+                label=body.label,
+                tags=body.tags,
+                created_by=caller.principal,
+                created_ms=now.ms,
+            ),
+            operations=operations,
+            digest=definitions.digest(operations),
+        )
+        stamp = Stamp(revision=1, ms=now.ms, safe=now.safe)
+        # The row goes first: a crash in between leaves a row too many, which a listing drops when
+        # it is opened, never a workflow that no listing shows.
+        state = create(event)
+        self._vault.index.write(state.plan, row(state, now_ms=now.ms))
+        try:
+            head = log.create(key, caller.principal, event, stamp)
+        except ConflictError:
+            found = log.load()
+            if found is None:
+                raise
+            head = found
+        self._heads.put(workflow, head)
+        return head
+
+    def _view(self, head: Head) -> messages.WorkflowView:
+        now = self._now(high_water_ms=head.workflow.progress.high_water_ms)
+        return workflow_view(self._vault, head, now)
+
+    def _now(self, high_water_ms: int = 0) -> Moment:
+        return moment(self._vault.time.read(), high_water_ms=high_water_ms)
+
+
+def _resolved(operations: definitions.Operations) -> definitions.Operations:
+    try:
+        return definitions.resolve(operations)
+    except definitions.DefinitionError as error:
+        raise problem(error.code, str(error)) from None
+    except canonical.CanonicalError as error:
+        raise codec.refusal(error) from None
+
+
+def _definition_conflict(head: Head, operations: definitions.Operations) -> Exception:
+    stored = definitions.as_json(head.workflow.plan.operations)
+    where = canonical.first_difference(
+        {"operations": stored}, {"operations": definitions.as_json(operations)}
+    )
+    return problem(
+        ProblemCode.DEFINITION_CONFLICT,
+        f"the key already names a workflow with another definition: first difference at `{where}`",
+        first_difference=where or "",
+        workflow=head.workflow.plan.identity.id,
+    )

@@ -1,0 +1,257 @@
+"""Where tools run, so that a timeout is more than a wish.
+
+A synchronous tool runs on a thread that is kept for the next call; nothing is started on the way to
+a tool that has run before. An asynchronous one runs on the caller's event loop where there is one
+(``AsyncClient``), else on a loop of this host's own. Either way whoever waits may give up: the tool
+is told, an asynchronous one is cancelled, and a thread that hangs is left behind while the next call
+gets a fresh one.
+
+    start ──▶ Running ──settle──▶ announced: ``wait`` returns the answer
+                 └────give_up──▶ left to itself: a later answer goes to ``late``
+
+A call is settled or given up, whichever comes first, and never both.
+"""
+
+import asyncio
+import contextvars
+import inspect
+from asyncio import AbstractEventLoop
+from collections.abc import Callable
+from threading import Lock
+
+from onceward.answers import Answer, Raised, Returned
+from onceward.call import Call
+from onceward.callbacks import Perform
+from onceward.ports import Spawner, Task
+
+IDLE_THREADS_MAX = 32
+"""Threads that are kept for the next call; a burst may use more."""
+
+Late = Callable[[Answer], None]
+
+
+class Running:
+    """One tool call under way."""
+
+    __slots__ = ("_announced", "_answer", "_cancel", "_guard", "_late")
+
+    def __init__(self) -> None:
+        self._guard = Lock()
+        self._announced = Lock()
+        self._announced.acquire()
+        self._answer: Answer | None = None
+        self._late: Late | None = None
+        self._cancel: Callable[[], None] | None = None
+
+    def wait(self, timeout_ms: int) -> Answer | None:
+        """Return the answer; None when ``timeout_ms`` ran out first. For one waiting thread."""
+        if self._announced.acquire(timeout=max(timeout_ms, 0) / 1000):
+            self._announced.release()
+        return self._answer
+
+    def give_up(self, late: Late) -> Answer | None:
+        """Wait no more: return the answer if it is there, else send it to ``late`` when it comes.
+
+        An asynchronous tool is cancelled, one that was not started yet is not started any more.
+        """
+        with self._guard:
+            if self._answer is not None:
+                return self._answer
+            self._late = late
+            cancel = self._cancel
+        if cancel is not None:
+            cancel()
+        return None
+
+    def may_start(self, cancel: Callable[[], None] | None = None) -> bool:
+        """Return whether anybody still waits; ``cancel`` is then what giving up calls."""
+        with self._guard:
+            self._cancel = cancel
+            return self._late is None
+
+    def settle(self, answer: Answer) -> Late | None:
+        """Keep the answer for who waits; or return where to send it, when nobody does."""
+        with self._guard:
+            if self._late is None:
+                self._answer = answer
+            return self._late
+
+    def announce(self) -> None:
+        """Wake who waits; after ``settle`` returned None."""
+        self._announced.release()
+
+
+class _Seat:
+    """A thread's place in the host: where it waits for its next call."""
+
+    __slots__ = ("_filled", "_work")
+
+    def __init__(self) -> None:
+        self._filled = Lock()
+        self._filled.acquire()
+        self._work: Callable[[], None] | None = None
+
+    def fill(self, work: Callable[[], None] | None) -> None:
+        """Wake the thread with its next call, or with None to end it."""
+        self._work = work
+        self._filled.release()
+
+    def take(self) -> Callable[[], None] | None:
+        """Wait for the next call."""
+        self._filled.acquire()
+        work, self._work = self._work, None
+        return work
+
+
+class ToolHost:
+    """Runs tools for one client."""
+
+    def __init__(self, spawner: Spawner) -> None:
+        self._spawner = spawner
+        self._guard = Lock()
+        self._idle: list[_Seat] = []
+        self._loop: _OwnLoop | None = None
+        self._is_closed = False
+
+    def start(
+        self, perform: Perform, call: Call, *, loop: AbstractEventLoop | None = None
+    ) -> Running:
+        """Begin one call.
+
+        Args:
+            perform: What to call.
+            call: What to call it with.
+            loop: Where an asynchronous tool runs; None for the host's own loop.
+        """
+        running = Running()
+        context = contextvars.copy_context()
+        if perform.is_async:
+            home = self._own_loop() if loop is None else loop
+            home.call_soon_threadsafe(self._start_on, home, perform, call, running, context=context)
+            return running
+        seat = self._seat()
+        seat.fill(lambda: self._run_on(seat, context, perform, call, running))
+        return running
+
+    def close(self) -> None:
+        """Let idle threads and the loop end; threads of tools still running end with them."""
+        with self._guard:
+            self._is_closed = True
+            idle, self._idle = self._idle, []
+            loop, self._loop = self._loop, None
+        for seat in idle:
+            seat.fill(None)
+        if loop is not None:
+            loop.stop()
+
+    def _seat(self) -> _Seat:
+        with self._guard:
+            if self._idle:
+                # The thread that ran last, whose stack is still in the processor's caches.
+                return self._idle.pop()
+        seat = _Seat()
+        self._spawner.spawn("onceward-tool", lambda: _serve(seat))
+        return seat
+
+    def _run_on(
+        self,
+        seat: _Seat,
+        context: contextvars.Context,
+        perform: Perform,
+        call: Call,
+        running: Running,
+    ) -> None:
+        answer = context.run(_answer, perform, call) if running.may_start() else _NOT_STARTED
+        late = running.settle(answer)
+        if late is not None:
+            late(answer)
+        # The seat is free before anybody hears of the answer, so that the next call finds it.
+        self._give_back(seat)
+        if late is None:
+            running.announce()
+
+    def _give_back(self, seat: _Seat) -> None:
+        with self._guard:
+            if not self._is_closed and len(self._idle) < IDLE_THREADS_MAX:
+                self._idle.append(seat)
+                return
+        seat.fill(None)
+
+    def _own_loop(self) -> AbstractEventLoop:
+        with self._guard:
+            if self._loop is None:
+                self._loop = _OwnLoop(self._spawner)
+            return self._loop.loop
+
+    def _start_on(
+        self, loop: AbstractEventLoop, perform: Perform, call: Call, running: Running
+    ) -> None:
+        """Start an asynchronous tool; on its loop's thread."""
+        task = loop.create_task(_awaited(perform, call))
+        if not running.may_start(lambda: _cancel_on(loop, task)):
+            task.cancel()
+        task.add_done_callback(lambda done: self._finish(running, done))
+
+    def _finish(self, running: Running, task: "asyncio.Task[Answer]") -> None:
+        # Cancelled before its first step, a task never came to its own handlers.
+        answer = Raised(asyncio.CancelledError()) if task.cancelled() else task.result()
+        late = running.settle(answer)
+        if late is None:
+            running.announce()
+        else:
+            # What is done with a late answer may block, and this is an event loop.
+            self._spawner.spawn("onceward-late", lambda: late(answer))
+
+
+class _OwnLoop:
+    """An event loop on a thread of its own."""
+
+    def __init__(self, spawner: Spawner) -> None:
+        self.loop = asyncio.new_event_loop()  # noqa: TID251 - here the SDK is the host
+        self._task: Task = spawner.spawn("onceward-loop", self._run)
+
+    def stop(self) -> None:
+        """Cancel what runs and end; a tool that refuses to be cancelled is left behind."""
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._task.join(timeout_ms=1_000)
+
+    def _run(self) -> None:
+        loop = self.loop
+        loop.run_forever()
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
+
+
+_NOT_STARTED = Raised(TimeoutError())
+
+
+def _serve(seat: _Seat) -> None:
+    while (work := seat.take()) is not None:
+        work()
+
+
+def _answer(perform: Perform, call: Call) -> Answer:
+    try:
+        value = perform.start(call)
+    except BaseException as error:  # noqa: BLE001 - even SystemExit must become a receipt
+        return Raised(error)
+    if inspect.iscoroutine(value):
+        # A synchronous function that returns a coroutine has performed nothing it could speak of.
+        value.close()
+    return Returned(value)
+
+
+async def _awaited(perform: Perform, call: Call) -> Answer:
+    try:
+        return Returned(await perform.start(call))
+    except BaseException as error:  # noqa: BLE001 - see _answer; a cancellation ends here as well
+        return Raised(error)
+
+
+def _cancel_on(loop: AbstractEventLoop, task: "asyncio.Task[Answer]") -> None:
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(task.cancel)

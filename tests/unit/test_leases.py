@@ -1,0 +1,330 @@
+"""Renewing a lease, and giving a grant back."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from onceward.wire import limits, messages
+from onceward.wire.definitions import Retry
+from onceward.wire.problems import ProblemCode
+from onceward.wire.receipts import Outcome
+from tests.support.protocol import (
+    DAY_MS,
+    IN_FLIGHT_MS,
+    LEASE_MS,
+    START_MS,
+    History,
+    history,
+    tool,
+)
+
+from onceward_controller.protocol import commands
+from onceward_controller.protocol.answers import Extended, Grant, Noted, Stop
+
+KEY_MS = 10 * limits.MINUTE_MS
+KEY_DIES_MS = KEY_MS - IN_FLIGHT_MS - limits.REPEAT_MARGIN_MS
+"""The last moment at which a call under the key may be issued, first grant at the start."""
+
+
+def plain() -> History:
+    return history(tool())
+
+
+def asking() -> History:
+    return history(tool(query=True))
+
+
+def keyed() -> History:
+    return history(tool(idempotency_ms=KEY_MS))
+
+
+# Renewing.
+
+
+def test_a_renewed_lease_lasts_a_whole_lease_from_now() -> None:
+    past = plain().grant("execute").later(40_000).renewed()
+    assert past.answer == Extended(lease_until_ms=START_MS + 40_000 + LEASE_MS)
+    last = past.operation().last
+    assert last is not None
+    assert last.lease_until_ms == START_MS + 40_000 + LEASE_MS
+    assert last.renewals == 1
+
+
+def test_a_renewal_moves_the_lease_and_not_the_moment_before_which_to_call() -> None:
+    last = plain().grant("execute").later(40_000).renewed().operation().last
+    assert last is not None
+    assert last.call_before_ms == START_MS + LEASE_MS
+
+
+def test_a_lease_is_renewed_in_its_last_ms_and_not_after() -> None:
+    past = plain().grant("execute").later(LEASE_MS - 1).renewed()
+    assert past.answer == Extended(lease_until_ms=START_MS + 2 * LEASE_MS - 1)
+    past = plain().grant("execute").later(LEASE_MS)
+    assert past.refusal(past.renewal()) is ProblemCode.LEASE_LOST
+
+
+def test_ten_renewals_are_given_and_the_eleventh_is_refused() -> None:
+    past = plain().grant("execute")
+    for _ in range(limits.RENEWALS_MAX):
+        past.later(60_000).renewed()
+    past.later(60_000)
+    assert past.refusal(past.renewal()) is ProblemCode.RENEWAL_LIMIT
+
+
+def test_each_attempt_has_its_own_ten_renewals() -> None:
+    past = asking().grant("execute")
+    for _ in range(limits.RENEWALS_MAX):
+        past.later(60_000).renewed()
+    past.lease_over().grant("query").later(60_000).renewed()
+    assert isinstance(past.answer, Extended)
+
+
+def test_a_renewal_sent_twice_is_granted_twice() -> None:
+    past = plain().grant("execute").later(60_000)
+    command = past.renewal()
+    first = past.do(command).answer
+    assert past.do(command).answer == first
+
+
+def test_a_renewal_read_on_a_clock_a_little_behind_is_not_refused() -> None:
+    past = plain().grant("execute").later(60_000).renewed().later(-2_000).renewed()
+    assert past.answer == Extended(lease_until_ms=START_MS + 60_000 + LEASE_MS)
+
+
+@pytest.mark.parametrize(
+    ("past", "code"),
+    [
+        pytest.param(
+            lambda: plain().grant("execute").paused(), ProblemCode.PAUSED, id="while-paused"
+        ),
+        pytest.param(
+            lambda: plain().grant("execute").clocks_apart(9_000),
+            ProblemCode.CLOCK_UNSAFE,
+            id="with-clocks-apart",
+        ),
+        pytest.param(
+            lambda: plain().grant("execute").released(), ProblemCode.LEASE_LOST, id="released"
+        ),
+        pytest.param(
+            lambda: plain().grant("execute").succeeded(), ProblemCode.LEASE_LOST, id="succeeded"
+        ),
+        pytest.param(
+            lambda: plain().grant("execute").unknown(), ProblemCode.LEASE_LOST, id="reported"
+        ),
+        pytest.param(
+            lambda: plain().grant("execute").lease_over().attested(Outcome.SUCCEEDED),
+            ProblemCode.LEASE_LOST,
+            id="attested",
+        ),
+    ],
+)
+def test_a_renewal_is_refused(past: Callable[[], History], code: ProblemCode) -> None:
+    made = past().later(1_000)
+    assert made.refusal(made.renewal(1)) is code
+
+
+def test_a_lease_whose_place_another_has_taken_is_not_renewed() -> None:
+    past = asking().grant("execute").lease_over().grant("query", to="bob").later(1_000)
+    assert past.refusal(past.renewal(1)) is ProblemCode.LEASE_LOST
+    past.renewed(2)
+
+
+def test_a_renewal_counts_no_revision_and_raises_no_high_water_mark() -> None:
+    past = plain().grant("execute").later(60_000)
+    before = past.workflow.progress
+    past.renewed()
+    after = past.workflow.progress
+    assert (after.counted, after.high_water_ms) == (before.counted, before.high_water_ms)
+
+
+def test_a_lease_is_renewed_beyond_the_revision_limit() -> None:
+    past = plain().grant("execute").later(60_000).revisions_used(limits.REVISIONS_MAX).renewed()
+    assert isinstance(past.answer, Extended)
+
+
+def test_a_repeat_is_renewed_to_the_death_of_its_key_and_no_further() -> None:
+    past = keyed().grant("execute").at(KEY_DIES_MS - LEASE_MS - 1).grant("repeat")
+    past.later(60_000).renewed()
+    assert past.answer == Extended(lease_until_ms=START_MS + KEY_DIES_MS)
+    past.later(1_000)
+    assert past.refusal(past.renewal()) is ProblemCode.RENEWAL_LIMIT
+
+
+def test_an_execute_is_renewed_whatever_its_key() -> None:
+    past = keyed().grant("execute")
+    for _ in range(limits.RENEWALS_MAX):
+        past.later(LEASE_MS - 1).renewed()
+    assert past.answer == Extended(lease_until_ms=past.now_ms + LEASE_MS)
+
+
+# Giving back.
+
+
+def test_a_released_attempt_leaves_a_pending_operation_as_it_was() -> None:
+    past = plain().grant("execute").released()
+    assert past.answer == Noted()
+    assert past.status == "pending"
+    assert past.operation().refusals == 0
+
+
+def test_a_grant_may_be_given_back_by_its_request_id_alone() -> None:
+    past = plain().grant("execute", to="bob")
+    body = messages.Release(request_id="request-of-bob")
+    past.do(commands.Release("send", body))
+    assert past.status == "pending"
+
+
+def test_the_newest_attempt_of_a_request_id_is_given_back() -> None:
+    past = asking().grant("execute").lease_over().grant("query")
+    past.do(commands.Release("send", messages.Release(request_id="request-of-ann")))
+    first, second = past.operation().attempts
+    assert not first.released
+    assert second.released
+
+
+def test_a_request_id_that_holds_nothing_gives_nothing_back() -> None:
+    past = plain().grant("execute")
+    command = commands.Release("send", messages.Release(request_id="request-of-bob"))
+    assert past.refusal(command) is ProblemCode.ATTEMPT_UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "body",
+    [messages.Release(), messages.Release(attempt=1), messages.Release(lease_token="lease")],
+    ids=["nothing", "attempt-alone", "token-alone"],
+)
+def test_a_release_says_whose_it_is(body: messages.Release) -> None:
+    past = plain().grant("execute")
+    assert past.refusal(commands.Release("send", body)) is ProblemCode.BODY_INVALID
+
+
+def test_a_release_with_another_token_is_denied() -> None:
+    past = asking().grant("execute").lease_over().grant("query", to="bob")
+    command = past.giving_back(2)
+    body = msgspec.structs.replace(command.body, attempt=1)
+    refused = past.refusal(msgspec.structs.replace(command, body=body))
+    assert refused is ProblemCode.LEASE_TOKEN_INVALID
+
+
+def test_a_renewal_with_another_token_is_denied() -> None:
+    past = plain().grant("execute")
+    body = messages.Renew(attempt=1, lease_token="lease")
+    assert past.refusal(commands.Renew("send", body)) is ProblemCode.LEASE_TOKEN_INVALID
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        commands.Release("third", messages.Release(request_id="request-of-ann")),
+        commands.Renew("third", messages.Renew(attempt=1, lease_token="lease")),
+    ],
+    ids=["release", "renew"],
+)
+def test_there_must_be_such_an_operation(command: commands.Command) -> None:
+    assert plain().grant("execute").refusal(command) is ProblemCode.NOT_FOUND
+
+
+def test_a_release_sent_twice_is_heard_once() -> None:
+    past = plain().grant("execute")
+    command = past.giving_back()
+    past.do(command)
+    assert past.do(command).answer == Noted()
+    assert past.changes == ()
+
+
+@pytest.mark.parametrize(
+    "past",
+    [
+        lambda: plain().grant("execute").paused(),
+        lambda: plain().grant("execute").clocks_apart(DAY_MS),
+        lambda: plain().grant("execute").lease_over(),
+    ],
+    ids=["paused", "clocks-apart", "lease-over"],
+)
+def test_a_grant_is_given_back_whatever_else_is_so(past: Callable[[], History]) -> None:
+    made = past().released()
+    assert made.status == "pending"
+
+
+@pytest.mark.parametrize(
+    ("past", "code"),
+    [
+        pytest.param(
+            lambda: plain().grant("execute").unknown(),
+            ProblemCode.OPERATION_SETTLED,
+            id="that-has-reported",
+        ),
+        pytest.param(
+            lambda: plain().grant("execute").succeeded(),
+            ProblemCode.OPERATION_SETTLED,
+            id="that-has-succeeded",
+        ),
+        pytest.param(
+            lambda: plain().grant("execute").landed().attested(Outcome.NOT_EXECUTED),
+            ProblemCode.OPERATION_SETTLED,
+            id="that-a-person-has-closed",
+        ),
+        pytest.param(
+            lambda: plain().grant("execute").lease_over().abandoned("send"),
+            ProblemCode.OPERATION_SETTLED,
+            id="that-was-abandoned",
+        ),
+        pytest.param(
+            lambda: keyed().grant("execute").lease_over().grant("repeat", to="bob"),
+            ProblemCode.LEASE_LOST,
+            id="whose-place-another-has-taken",
+        ),
+    ],
+)
+def test_an_attempt_is_not_given_back(past: Callable[[], History], code: ProblemCode) -> None:
+    made = past()
+    assert made.refusal(made.giving_back(1)) is code
+
+
+def test_an_execute_is_given_back_while_a_query_runs() -> None:
+    past = asking().grant("execute").lease_over().grant("query", to="bob").released(1)
+    assert past.operation().attempts[0].released
+    past.released(2)
+    assert past.status == "pending"
+
+
+def test_a_release_while_an_older_outcome_is_unknown_leaves_it_uncertain() -> None:
+    past = keyed().grant("execute").lease_over().grant("repeat").released()
+    assert past.status == "uncertain"
+    assert not past.operation().one_more
+    past.grant("repeat")
+
+
+def test_giving_back_a_query_never_changes_where_the_operation_stands() -> None:
+    past = asking().grant("execute").lease_over()
+    assert past.grant("query").released().status == "uncertain"
+    assert not past.operation().one_more
+
+
+def test_giving_back_a_query_after_the_tool_said_no_permits_no_more() -> None:
+    past = asking().grant("execute").lease_over().grant("query", to="bob")
+    past.not_executed(1).released(2)
+    assert past.status == "not_executed"
+    assert isinstance(past.begin("eve"), Stop)
+
+
+def test_a_release_leaves_what_was_not_executed_so_and_permits_one_more_without_backoff() -> None:
+    past = history(tool(retry=Retry(attempts=2, first_ms=60_000)))
+    past.grant("execute").not_executed().later(60_000).grant("execute").released()
+    assert past.status == "not_executed"
+    assert past.operation().refusals == 1
+    past.grant("execute").not_executed()
+    assert isinstance(past.begin(), Stop)
+
+
+def test_a_release_after_a_success_kept_as_evidence_permits_nothing() -> None:
+    past = keyed().grant("execute").lease_over().grant("repeat", to="bob").succeeded(1).released(2)
+    assert not past.operation().one_more
+    assert past.status == "blocked"
+
+
+def test_what_was_given_back_spends_an_attempt_number() -> None:
+    past = plain().grant("execute").released()
+    verdict = past.begin()
+    assert isinstance(verdict, Grant)
+    assert verdict.number == 2
