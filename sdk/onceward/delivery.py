@@ -63,11 +63,13 @@ class Delivered:
         receipt: As it was sent, its result where it fits.
         completed: What the controller said.
         sent_ms: Boot time from before the question that it answered was sent.
+        is_ambiguous: An earlier try may have arrived, and with it an earlier grant.
     """
 
     receipt: Receipt
     completed: Completed
     sent_ms: int
+    is_ambiguous: bool
 
 
 class Delivery:
@@ -109,6 +111,7 @@ class Delivery:
             ProblemError: The controller refused it for good; it is among the spool's dead letters.
         """
         patience = Patience(self._clock, self._entropy, self._window_ms)
+        is_ambiguous = False
         try:
             while True:
                 try:
@@ -116,8 +119,9 @@ class Delivery:
                     sent_ms = self._clock.boottime_ms()
                     body = Complete(grant.attempt, grant.lease_token, receipt, then_begin)
                     completed = self._controller.complete(workflow, grant.operation, body)
-                    return Delivered(receipt, completed, sent_ms)
+                    return Delivered(receipt, completed, sent_ms, is_ambiguous)
                 except (UnavailableError, UnknownWriteError) as error:
+                    is_ambiguous |= isinstance(error, UnknownWriteError)
                     if not patience.pause():
                         raise self._undeliverable(error) from error
         except ProblemError as error:
@@ -204,7 +208,7 @@ class Delivery:
 
     def _undeliverable(self, error: ProblemError) -> UnavailableError:
         where = (
-            "nothing keeps it but this message's reader: give the client a spool"
+            "it ends with this process: give the client a spool to keep such receipts in"
             if self._spool is None
             else "it is safe in the spool and is delivered first next time"
         )

@@ -15,7 +15,7 @@ from onceward.delivery import WINDOW_MS
 from onceward.patience import Patience
 from onceward.ports import Clock, Entropy
 from onceward.wire import base32hex
-from onceward.wire.decisions import Decision, Execute, Granted, Query, Repeat, Stop, Wait
+from onceward.wire.decisions import Decision, Granted, Stop
 from onceward.wire.identifiers import OperationName, WorkflowId
 from onceward.wire.messages import Begin, OperationStatus, Release, ToolOffer
 from onceward.wire.problems import ProblemError, UnavailableError, UnknownWriteError
@@ -89,29 +89,33 @@ class Dispatcher:
                 if patience.pause():
                     continue
                 if is_ambiguous:
-                    self.abandon(workflow, question)
+                    self.abandon_later(workflow, question)
                 raise
             except ProblemError:
                 if is_ambiguous:
-                    self.abandon(workflow, question)
+                    self.abandon_later(workflow, question)
                 raise
-            if is_ambiguous and isinstance(decision, Stop):
-                self.abandon(workflow, question, decision.operation)
+            if is_ambiguous:
+                self.abandon_if_stopped(workflow, question, decision)
             return Answered(decision, sent_ms)
 
-    def asked_again(self, question: Begin, decision: Decision) -> Begin:
-        """Return what to ask after ``decision``: the same question while it brought no grant."""
-        if isinstance(decision, Wait):
-            return question
-        return self.question(question.tools or (), question.operation)
-
-    def abandon(
-        self, workflow: WorkflowId, question: Begin, operation: OperationName | None = None
-    ) -> None:
-        """Give back what ``question`` may have been granted without our hearing of it."""
-        operation = operation or _named(question)
+    def abandon_later(self, workflow: WorkflowId, question: Begin) -> None:
+        """Give back, with the next question, what this one may have been granted unheard."""
+        named = None if question.operation is None else OperationName(question.operation)
         body = Release(request_id=question.request_id)
-        self._return(_Return(workflow, operation, body))
+        self._returns.append(_Return(workflow, named, body))
+
+    def abandon_if_stopped(
+        self, workflow: WorkflowId, question: Begin, decision: Decision | None
+    ) -> None:
+        """Give back what a lost reply may have granted, where the reply that came grants nothing.
+
+        After a wait the question is asked again, and then finds its grant itself.
+        """
+        if isinstance(decision, Stop):
+            # What a request id holds is judged first, so the stop names it.
+            body = Release(request_id=question.request_id)
+            self._return(_Return(workflow, decision.operation, body))
 
     def give_back(self, workflow: WorkflowId, grant: Granted) -> None:
         """Say that the call that ``grant`` permitted was not made."""
@@ -150,11 +154,3 @@ class Dispatcher:
             if view.status is OperationStatus.IN_FLIGHT
         ]
 
-
-def is_grant(decision: Decision) -> bool:
-    """Return whether ``decision`` permits a call."""
-    return isinstance(decision, Execute | Repeat | Query)
-
-
-def _named(question: Begin) -> OperationName | None:
-    return None if question.operation is None else OperationName(question.operation)

@@ -10,7 +10,7 @@ absence is conclusive, and otherwise stopped for a person.
                             remembers the first one
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -117,27 +117,28 @@ def judge_next(
                 raise AssertionError("a candidate has not succeeded")
     if waits:
         return min(waits, key=lambda wait: wait.until_ms)
-    return stops[0] if stops else Done()
+    if stops:
+        return stops[0]
+    if workflow.progress.succeeded == len(workflow.plan.operations):
+        return Done()
+    # All that is left was given up, or waits for what was.
+    left = next(at for at in workflow.plan.order if not workflow.has_succeeded(at))
+    return judge(workflow, left, request_id=request_id, moment=moment, tools=tools)
 
 
-def _candidates(workflow: Workflow, request_id: str) -> Sequence[int]:
-    """Return what could run next; what this process already holds comes first."""
-    held = [
-        at
-        for at, operation in workflow.progress.open.items()
-        if operation.last is not None and operation.last.request_id == request_id
-    ]
+def _candidates(workflow: Workflow, request_id: str) -> Iterator[int]:
+    """Yield what could run next, in plan order; what this process already holds comes first."""
+    progress = workflow.progress
+    for at, operation in progress.open.items():
+        if operation.last is not None and operation.last.request_id == request_id:
+            yield at
     predecessors = workflow.plan.predecessors
-    ready = [
-        at
-        for at in workflow.plan.order
-        if not workflow.is_finished(at)
-        and all(workflow.has_succeeded(before) for before in predecessors[at])
-    ]
-    if not ready:
-        # Nothing is left, or all that is left waits for what was given up.
-        ready = [at for at in workflow.plan.order if not workflow.has_succeeded(at)][:1]
-    return held + [at for at in ready if at not in held]
+    for at in workflow.plan.order:
+        # The first test alone settles nearly all of a long chain.
+        if at in progress.finished or workflow.is_finished(at):
+            continue
+        if all(workflow.has_succeeded(before) for before in predecessors[at]):
+            yield at
 
 
 def _first(rows: "tuple[Row, ...]", question: Question) -> Verdict:

@@ -53,7 +53,7 @@ def row(workflow: Workflow, *, now_ms: int) -> Row:
         at_ms=at_ms,
         revision=workflow.revision,
         status=workflow.status,
-        succeeded=workflow.succeeded,
+        succeeded=workflow.progress.succeeded,
         note=note,
     )
 

@@ -33,6 +33,7 @@ class Progress(Struct, frozen=True, array_like=True):
         open: Operations that were touched and are not final, by index.
         finished: Final operations, by index, less those on pages.
         pages: Where older final operations lie.
+        succeeded: How many operations have succeeded, wherever they lie.
         high_water_ms: The latest trusted time that licensed anything.
         counted: Revisions that count toward the limit; renewals alone do not.
     """
@@ -41,6 +42,7 @@ class Progress(Struct, frozen=True, array_like=True):
     open: dict[int, Operation] = {}
     finished: Content = {}
     pages: tuple[PageRef, ...] = ()
+    succeeded: int = 0
     high_water_ms: int = 0
     counted: int = 0
 
@@ -84,22 +86,11 @@ class Workflow(Struct, frozen=True):
         return any(page.holds(at) for page in self.progress.pages)
 
     @property
-    def succeeded(self) -> int:
-        """How many operations have succeeded."""
-        progress = self.progress
-        on_pages = sum(page.count for page in progress.pages)
-        # One that came back from its page, with new evidence, is not counted twice.
-        return on_pages + sum(
-            each.succeeded and not any(page.holds(at) for page in progress.pages)
-            for at, each in progress.finished.items()
-        )
-
-    @property
     def status(self) -> WorkflowStatus:
         """Where the workflow stands as a whole."""
         if self.progress.switch is WorkflowStatus.ABANDONED:
             return WorkflowStatus.ABANDONED
-        if self.succeeded == len(self.plan.operations):
+        if self.progress.succeeded == len(self.plan.operations):
             return WorkflowStatus.COMPLETED
         if any(self.is_refused(operation) for operation in self.progress.open.values()):
             return WorkflowStatus.FAILED
@@ -217,6 +208,8 @@ def file(workflow: Workflow, operation: Operation, stamp: Stamp) -> Workflow:
             progress,
             open={index: each for index, each in progress.open.items() if index != at},
             finished={**progress.finished, at: finished},
+            # An operation that was final before, and has new evidence, is counted already.
+            succeeded=progress.succeeded + (finished.succeeded and not workflow.is_finished(at)),
         ),
         records={**workflow.records, at: operation},
     )

@@ -1,0 +1,271 @@
+"""One granted call: from the grant to the tool's receipt.
+
+    grant ─▶ is it this tool? ─▶ arguments ─▶ note ─▶ still in time? ─▶ tool ─▶ receipt
+                  └──────────────────┴────────────────────┴──▶ given back: the call was not made
+
+The last look at the time comes after everything that can take time, and right before the call.
+
+A call that said nothing within its timeout is reported as of unknown outcome. The moment in which
+the runner gives up decides: an answer that came before it is the receipt, one that comes after it is
+kept among the spool's dead letters if it says that the effect is there, since a person who has to
+resolve the operation will want to know. It cannot be sent: the attempt has reported. When the caller
+was interrupted nothing was reported yet, and the answer, whenever it comes, is delivered.
+"""
+
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from threading import Lock
+from typing import Any
+
+from onceward.answers import Answer, receipt_of, timed_out
+from onceward.call import Call, Cancellation
+from onceward.callbacks import Perform
+from onceward.controller import Controller
+from onceward.errors import LocalReason, Stopped
+from onceward.lease_keeper import Lease, LeaseKeeper, renewal_due_ms
+from onceward.ports import Clock
+from onceward.results import read_payload, tidy
+from onceward.spool import Spool
+from onceward.toolhost import Running, ToolHost
+from onceward.tools import Tool
+from onceward.wire.decisions import Granted, Mode
+from onceward.wire.identifiers import WorkflowId
+from onceward.wire.problems import InvalidError
+from onceward.wire.receipts import Outcome, Receipt
+
+Tools = Mapping[tuple[str, str], Tool]
+
+
+class NotCalledError(Exception):
+    """The call was not made and will not be: give the grant back.
+
+    Attributes:
+        reason: Why.
+        detail: The same in a sentence, with the way out.
+    """
+
+    def __init__(self, reason: LocalReason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+
+    def stopped(self, grant: Granted) -> Stopped:
+        """Return what the agent is told."""
+        return Stopped(self.reason, self.detail, operation=grant.operation)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A grant in this process's hands.
+
+    Attributes:
+        sent_ms: Boot time from before the question that it answers was sent.
+        loop: Where an asynchronous tool runs; None for the host's own loop.
+    """
+
+    workflow: WorkflowId
+    grant: Granted
+    sent_ms: int
+    loop: AbstractEventLoop | None
+
+    def own_ms(self, controller_ms: int) -> int:
+        """Return a time of the controller in this process's boot time, never later than it is."""
+        return self.sent_ms + controller_ms - self.grant.now_ms
+
+
+class Attempts:
+    """Makes the calls of one client."""
+
+    def __init__(
+        self,
+        controller: Controller,
+        clock: Clock,
+        *,
+        host: ToolHost,
+        keeper: LeaseKeeper,
+        spool: Spool | None,
+        origin: str,
+    ) -> None:
+        self._controller = controller
+        self._clock = clock
+        self._host = host
+        self._keeper = keeper
+        self._spool = spool
+        self._origin = origin
+        self._guard = Lock()
+        self._live: set[Cancellation] = set()
+
+    def make(
+        self,
+        held: Held,
+        tools: Tools,
+        *,
+        after_timeout: Callable[[Receipt], None],
+        after_interrupt: Callable[[Receipt], None],
+    ) -> Receipt:
+        """Make the call and return its tidy receipt.
+
+        Args:
+            held: The grant.
+            tools: What this process can run, by name and version.
+            after_timeout: Told of a success that came too late.
+            after_interrupt: Told of the receipt when this method was left by an exception while
+                the tool was running.
+
+        Raises:
+            NotCalledError: The call was not made.
+            ProblemError: Nor was it; the arguments could not be fetched.
+            OSError: Nor was it; the spool could not note it.
+        """
+        grant = held.grant
+        perform = _perform_of(grant, tools)
+        call = Call(
+            arguments=self._arguments(held),
+            operation_id=grant.operation_id,
+            idempotency_key=grant.idempotency_key,
+            destination=grant.destination,
+            timeout=timedelta(milliseconds=grant.timeout_ms),
+            attempt=grant.attempt,
+            mode=grant.mode,
+            fence=grant.fence,
+            cancelled=Cancellation(),
+        )
+        note = self._noted(held)
+        try:
+            with self._guard:
+                self._live.add(call.cancelled)
+            if self._clock.boottime_ms() >= held.own_ms(grant.call_before_ms):
+                raise NotCalledError(
+                    LocalReason.LATE_GRANT,
+                    "the grant came after its call must have been made: a longer lease helps",
+                )
+            running = self._host.start(perform, call, loop=held.loop)
+            return self._watched(held, call, running, after_timeout, after_interrupt)
+        finally:
+            with self._guard:
+                self._live.discard(call.cancelled)
+            if note is not None and self._spool is not None:
+                self._spool.forget_grant(note)
+
+    def cancel_all(self) -> None:
+        """Tell every running tool that its answer is no longer waited for."""
+        with self._guard:
+            live = list(self._live)
+        for cancelled in live:
+            cancelled.set()
+
+    def _watched(
+        self,
+        held: Held,
+        call: Call,
+        running: Running,
+        after_timeout: Callable[[Receipt], None],
+        after_interrupt: Callable[[Receipt], None],
+    ) -> Receipt:
+        try:
+            answer = self._waited(held, call, running)
+            if answer is None:
+                call.cancelled.set()
+                answer = running.give_up(lambda late: _tell_success(call, late, after_timeout))
+        except BaseException:
+            call.cancelled.set()
+            came = running.give_up(lambda late: after_interrupt(_tidied(call, late)))
+            if came is not None:
+                after_interrupt(_tidied(call, came))
+            raise
+        if answer is None:
+            return timed_out(call, held.grant.timeout_ms)
+        return _tidied(call, answer)
+
+    def _waited(self, held: Held, call: Call, running: Running) -> Answer | None:
+        """Wait for the answer; past two thirds of the lease, with somebody renewing it."""
+        started_ms = self._clock.boottime_ms()
+        timeout_ms = held.grant.timeout_ms
+        until_ms = held.own_ms(held.grant.lease_until_ms)
+        unattended_ms = renewal_due_ms(held.sent_ms, until_ms) - started_ms
+        if timeout_ms <= unattended_ms:
+            return running.wait(timeout_ms)
+        answer = running.wait(unattended_ms)
+        if answer is not None:
+            return answer
+        lease = Lease(
+            held.workflow,
+            held.grant.operation,
+            held.grant.attempt,
+            held.grant.lease_token,
+            until_ms,
+            call.cancelled.set,
+        )
+        self._keeper.hold(lease)
+        try:
+            return running.wait(timeout_ms - max(unattended_ms, 0))
+        finally:
+            self._keeper.drop(lease)
+
+    def _arguments(self, held: Held) -> dict[str, Any]:
+        reference = held.grant.arguments_payload
+        if reference is None:
+            return held.grant.arguments
+        try:
+            value = read_payload(
+                reference, lambda digest: self._controller.download(held.workflow, digest)
+            )
+        except InvalidError:
+            value = None
+        if not isinstance(value, dict):
+            raise NotCalledError(
+                LocalReason.ARGUMENTS_UNREADABLE,
+                f"the stored arguments are no JSON object: digest=`{reference.digest}`",
+            )
+        return value
+
+    def _noted(self, held: Held) -> str | None:
+        if self._spool is None:
+            return None
+        grant = held.grant
+        note = self._spool.note_grant(
+            self._origin,
+            held.workflow,
+            grant.operation,
+            attempt=grant.attempt,
+            lease_token=grant.lease_token,
+        )
+        if note is not None:
+            self._spool.mark_called(note)
+        return note
+
+
+def _perform_of(grant: Granted, tools: Tools) -> Perform:
+    """Return what to call, if the tool here is the one that was declared."""
+    tool = tools.get((grant.tool, grant.version))
+    if tool is None:
+        raise NotCalledError(
+            LocalReason.TOOL_CHANGED,
+            f"the tool is not here: tool=`{grant.tool}` version=`{grant.version}`",
+        )
+    if tool.destination != grant.destination:
+        raise NotCalledError(
+            LocalReason.TOOL_CHANGED,
+            f"the tool here has another destination than the one declared: tool=`{grant.tool}` "
+            f"version=`{grant.version}`; a change of destination takes a new version",
+        )
+    perform = tool.performs(grant.mode)
+    if perform is None:
+        raise NotCalledError(
+            LocalReason.TOOL_CHANGED,
+            f"the tool was declared with a query and here has none: tool=`{grant.tool}` "
+            f"mode=`{Mode.QUERY}`",
+        )
+    return perform
+
+
+def _tidied(call: Call, answer: Answer) -> Receipt:
+    return tidy(receipt_of(call, answer))
+
+
+def _tell_success(call: Call, answer: Answer, tell: Callable[[Receipt], None]) -> None:
+    receipt = _tidied(call, answer)
+    if receipt.outcome is Outcome.SUCCEEDED:
+        tell(receipt)
