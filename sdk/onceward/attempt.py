@@ -14,6 +14,7 @@ was interrupted nothing was reported yet, and the answer, whenever it comes, is 
 
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from threading import Lock
@@ -75,6 +76,20 @@ class Held:
         return self.sent_ms + controller_ms - self.grant.now_ms
 
 
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A call under way.
+
+    Attributes:
+        note: Its name in the spool, where there is one.
+    """
+
+    held: Held
+    call: Call
+    note: str | None
+    running: Running
+
+
 class Attempts:
     """Makes the calls of one client."""
 
@@ -97,27 +112,21 @@ class Attempts:
         self._guard = Lock()
         self._live: set[Cancellation] = set()
 
-    def make(
-        self,
-        held: Held,
-        tools: Tools,
-        *,
-        after_timeout: Callable[[Receipt], None],
-        after_interrupt: Callable[[Receipt], None],
-    ) -> Receipt:
-        """Make the call and return its tidy receipt.
+    def start(self, held: Held, tools: Tools) -> Started:
+        """Make the call that a grant permits.
 
         Args:
             held: The grant.
             tools: What this process can run, by name and version.
-            after_timeout: Told of a success that came too late.
-            after_interrupt: Told of the receipt when this method was left by an exception while
-                the tool was running.
+
+        Returns:
+            The call under way, for ``receipt``.
 
         Raises:
-            NotCalledError: The call was not made.
-            ProblemError: Nor was it; the arguments could not be fetched.
-            OSError: Nor was it; the spool could not note it.
+            NotCalledError: The call was not made, as was not when any ``Exception`` is raised.
+            ProblemError: The arguments could not be fetched.
+            OSError: The spool could not note the call.
+            RuntimeError: No thread or loop could take the tool.
         """
         grant = held.grant
         perform = _perform_of(grant, tools)
@@ -133,37 +142,35 @@ class Attempts:
             cancelled=Cancellation(),
         )
         note = self._noted(held)
+        with self._guard:
+            self._live.add(call.cancelled)
         try:
-            with self._guard:
-                self._live.add(call.cancelled)
             if self._clock.boottime_ms() >= held.own_ms(grant.call_before_ms):
                 raise NotCalledError(
                     LocalReason.LATE_GRANT,
                     "the grant came after its call must have been made: a longer lease helps",
                 )
-            running = self._host.start(perform, call, loop=held.loop)
-            return self._watched(held, call, running, after_timeout, after_interrupt)
-        finally:
-            with self._guard:
-                self._live.discard(call.cancelled)
-            if note is not None and self._spool is not None:
-                self._spool.forget_grant(note)
+            return Started(held, call, note, self._host.start(perform, call, loop=held.loop))
+        except Exception:
+            self._over(call, note)
+            raise
 
-    def cancel_all(self) -> None:
-        """Tell every running tool that its answer is no longer waited for."""
-        with self._guard:
-            live = list(self._live)
-        for cancelled in live:
-            cancelled.set()
-
-    def _watched(
+    def receipt(
         self,
-        held: Held,
-        call: Call,
-        running: Running,
+        started: Started,
+        *,
         after_timeout: Callable[[Receipt], None],
         after_interrupt: Callable[[Receipt], None],
     ) -> Receipt:
+        """Wait for the call and return its tidy receipt.
+
+        Args:
+            started: The call under way.
+            after_timeout: Told of a success that came too late.
+            after_interrupt: Told of the receipt when this method is left by an exception while the
+                tool is running.
+        """
+        held, call, running = started.held, started.call, started.running
         try:
             answer = self._waited(held, call, running)
             if answer is None:
@@ -175,9 +182,18 @@ class Attempts:
             if came is not None:
                 after_interrupt(_tidied(call, came))
             raise
+        finally:
+            self._over(call, started.note)
         if answer is None:
             return timed_out(call, held.grant.timeout_ms)
         return _tidied(call, answer)
+
+    def cancel_all(self) -> None:
+        """Tell every running tool that its answer is no longer waited for."""
+        with self._guard:
+            live = list(self._live)
+        for cancelled in live:
+            cancelled.set()
 
     def _waited(self, held: Held, call: Call, running: Running) -> Answer | None:
         """Wait for the answer; past two thirds of the lease, with somebody renewing it."""
@@ -220,6 +236,15 @@ class Attempts:
                 f"the stored arguments are no JSON object: digest=`{reference.digest}`",
             )
         return value
+
+    def _over(self, call: Call, note: str | None) -> None:
+        with self._guard:
+            self._live.discard(call.cancelled)
+        if note is not None and self._spool is not None:
+            # Left behind, the note says "called" or speaks of what was given back: either is true,
+            # and neither is worth the receipt.
+            with suppress(OSError):
+                self._spool.forget_grant(note)
 
     def _noted(self, held: Held) -> str | None:
         if self._spool is None:

@@ -11,6 +11,7 @@ is therefore always the same bytes.
 """
 
 from dataclasses import dataclass
+from threading import Lock
 
 import msgspec
 
@@ -100,6 +101,7 @@ class Delivery:
         self._spool = spool
         self._origin = origin
         self._window_ms = window_ms
+        self._flushing = Lock()
 
     def complete(
         self, workflow: WorkflowId, grant: Granted, receipt: Receipt, then_begin: Begin | None
@@ -146,43 +148,49 @@ class Delivery:
         Raises:
             OSError: The spool's disk refused.
         """
-        if self._spool is None:
+        if self._spool is None or not self._flushing.acquire(blocking=False):
             return Flushed()
-        delivered = refused = waiting = 0
-        for name, spooled in self._spool.undelivered(self._origin):
+        try:
+            return self._flush(self._spool)
+        finally:
+            self._flushing.release()
+
+    def _flush(self, spool: Spool) -> Flushed:
+        delivered = refused = 0
+        undelivered = spool.undelivered(self._origin)
+        for name, spooled in undelivered:
             try:
-                self._deliver(name, spooled)
+                self._deliver(spool, name, spooled)
             except ProblemError as error:
-                if _may_pass_later(error):
-                    waiting += 1
-                else:
-                    self._spool.bury(name)
+                if error.code is ProblemCode.UNREACHABLE:
+                    # Nor would it be for the next one; a start does not wait for each in turn.
+                    return Flushed(delivered, refused, len(undelivered) - delivered - refused)
+                if not _may_pass_later(error):
+                    spool.bury(name)
                     refused += 1
             else:
-                self._spool.delivered(name)
+                spool.delivered(name)
                 delivered += 1
-        self._release_uncalled()
-        return Flushed(delivered, refused, waiting)
+        self._release_uncalled(spool)
+        return Flushed(delivered, refused, len(undelivered) - delivered - refused)
 
-    def _deliver(self, name: str, spooled: SpooledReceipt) -> None:
-        assert self._spool is not None, "the caller read it from there"
+    def _deliver(self, spool: Spool, name: str, spooled: SpooledReceipt) -> None:
         packed = self._packed(spooled.workflow, spooled.receipt)
         if packed is not spooled.receipt:
             # On disk first: should the reply be lost, exactly this is sent again.
-            self._spool.replace(name, msgspec.structs.replace(spooled, receipt=packed))
+            spool.replace(name, msgspec.structs.replace(spooled, receipt=packed))
         body = Complete(spooled.attempt, spooled.lease_token, packed)
         self._controller.complete(spooled.workflow, spooled.operation, body)
 
-    def _release_uncalled(self) -> None:
-        assert self._spool is not None, "the caller asked"
-        for name, note in self._spool.uncalled(self._origin):
+    def _release_uncalled(self, spool: Spool) -> None:
+        for name, note in spool.uncalled(self._origin):
             body = Release(note.attempt, note.lease_token)
             try:
                 self._controller.release(note.workflow, note.operation, body)
             except ProblemError as error:
                 if _may_pass_later(error):
                     continue
-            self._spool.released(name)
+            spool.released(name)
 
     def _packed(self, workflow: WorkflowId, receipt: Receipt) -> Receipt:
         return pack(receipt, lambda content: self._controller.upload_result(workflow, content))

@@ -153,4 +153,3 @@ class Dispatcher:
             for view in self._controller.workflow(item.workflow).operations
             if view.status is OperationStatus.IN_FLIGHT
         ]
-

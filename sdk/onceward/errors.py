@@ -40,7 +40,7 @@ __all__ = [
 
 
 class LocalReason(StrEnum):
-    """Why this process gave a grant back instead of calling the tool."""
+    """Why this process does not call the tool, whatever the controller permits."""
 
     TOOL_CHANGED = "tool_changed"
     """The tool here is not the one that was declared and reviewed."""
@@ -48,6 +48,8 @@ class LocalReason(StrEnum):
     """Grants arrive after the time by which the call must have been made."""
     ARGUMENTS_UNREADABLE = "arguments_unreadable"
     """The stored arguments are not a JSON object."""
+    CLOSING = "closing"
+    """The client is being closed."""
 
 
 StoppedReason = StopReason | WaitReason | LocalReason

@@ -76,7 +76,9 @@ def hold_lane(root: Path, sealer: Sealer) -> Lane:
         if held is not None and not path.is_dir():
             break
         make_private(path)
-        descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | _NOFOLLOW, 0o600)
+        descriptor = os.open(
+            path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | _NOFOLLOW, 0o600
+        )
         if not lock(descriptor):
             os.close(descriptor)
             continue

@@ -12,6 +12,7 @@ import hashlib
 from typing import Self
 
 import msgspec
+
 from onceward.wire import definitions, limits, messages
 from onceward.wire.capabilities import Capability
 from onceward.wire.decisions import Mode
@@ -20,7 +21,6 @@ from onceward.wire.identifiers import LeaseToken, OperationId, WorkflowId
 from onceward.wire.messages import Standing
 from onceward.wire.problems import ProblemCode, ProblemError
 from onceward.wire.receipts import Outcome, Receipt
-
 from onceward_controller.protocol import commands, events
 from onceward_controller.protocol.answers import Answer, Filed, Grant, Transition, Verdict
 from onceward_controller.protocol.clockguard import Reading, moment

@@ -4,10 +4,13 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
+
 from onceward.wire import limits, messages
 from onceward.wire.definitions import Retry
 from onceward.wire.problems import ProblemCode
 from onceward.wire.receipts import Outcome
+from onceward_controller.protocol import commands
+from onceward_controller.protocol.answers import Extended, Grant, Noted, Stop
 from tests.support.protocol import (
     DAY_MS,
     IN_FLIGHT_MS,
@@ -17,9 +20,6 @@ from tests.support.protocol import (
     history,
     tool,
 )
-
-from onceward_controller.protocol import commands
-from onceward_controller.protocol.answers import Extended, Grant, Noted, Stop
 
 KEY_MS = 10 * limits.MINUTE_MS
 KEY_DIES_MS = KEY_MS - IN_FLIGHT_MS - limits.REPEAT_MARGIN_MS

@@ -223,6 +223,7 @@ def test_a_create_is_one_conditional_put_of_the_bytes(store_before: Wire) -> Non
     assert (request.method, request.target, request.body) == ("PUT", "/bucket/vault/a/1", b"body")
     assert request.headers["if-none-match"] == "*"
     assert "x-amz-trailer" not in request.headers
+    assert "expect" not in request.headers
 
 
 @pytest.mark.parametrize("write", [put, blank])

@@ -1,1 +1,30 @@
-"""The operator command line."""
+"""The operator's program, ``onceward``: one module a noun, and nothing heavy until it is needed.
+
+    app             the commands, mounted; one place where every failure becomes words and a code
+    invocation      options that every command takes, before or after its name
+    address         which controller, which token
+    connection      a controller to talk to: over HTTP, or a vault on this host
+    output          data on stdout, everything else on stderr
+    exit_codes      what a script learns
+
+typer belongs to the controller's extra. Without it this package still imports, and says so.
+"""
+
+import sys
+
+_MISSING = """\
+onceward: the operator's program needs the controller's dependencies, which are not installed
+  next: pip install "onceward[controller]"
+"""
+
+
+def main() -> None:
+    """Run the program and end the process with its exit code."""
+    try:
+        from onceward_controller.cli.app import run
+    except ModuleNotFoundError as error:
+        if error.name != "typer":
+            raise
+        sys.stderr.write(_MISSING)
+        sys.exit(1)
+    sys.exit(run(sys.argv[1:]))

@@ -24,6 +24,7 @@ class VaultNaming:
     def __init__(self, root: RootKeys) -> None:
         self._root = root
         self.operation_id = lru_cache(_REMEMBERED)(self._operation_id)
+        self.lease_token = lru_cache(_REMEMBERED)(self._lease_token)
         self.workflow_log = lru_cache(_REMEMBERED)(self._workflow_log)
         self.key_log = lru_cache(_REMEMBERED)(self._key_log)
 
@@ -34,11 +35,6 @@ class VaultNaming:
     def idempotency_key(self, operation: OperationId) -> str:
         """See ``Naming``."""
         return f"ik_{self._id('idempotency key', operation)}"
-
-    def lease_token(self, operation: OperationId, attempt: int, request_id: str) -> LeaseToken:
-        """See ``Naming``."""
-        derived = name(self._root.lease_tokens, operation, str(attempt), request_id)
-        return LeaseToken(f"lt_{derived}")
 
     def credential_log(self, accessor: str) -> str:
         """Return the name of the log of one credential."""
@@ -58,6 +54,10 @@ class VaultNaming:
 
     def _operation_id(self, workflow: WorkflowId, digest: str, operation: str) -> OperationId:
         return OperationId(f"op_{self._id('operation', workflow, digest, operation)}")
+
+    def _lease_token(self, operation: OperationId, attempt: int, request_id: str) -> LeaseToken:
+        derived = name(self._root.lease_tokens, operation, str(attempt), request_id)
+        return LeaseToken(f"lt_{derived}")
 
     def _workflow_log(self, workflow: WorkflowId) -> str:
         return layout.log_name(Drawer.WORKFLOW, self._opaque("workflow", workflow))

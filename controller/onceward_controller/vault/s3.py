@@ -88,18 +88,17 @@ class S3Store:
         self._refuse_when_closed()
         start: dict[str, Any] = {"StartAfter": self._prefix + after} if after else {}
         try:
-            answer = self._client.list_objects_v2(
+            answer: Mapping[str, Any] = self._client.list_objects_v2(
                 Bucket=self._bucket, Prefix=self._prefix + prefix, MaxKeys=limit, **start
             )
         except (BotoCoreError, ClientError) as error:
             raise s3_failure.of_read(error) from error
         skipped = len(self._prefix)
         names = tuple(row["Key"][skipped:] for row in answer.get("Contents", ()))
-        more = answer.get("IsTruncated")
-        if more is None or (more and not names):
+        if "IsTruncated" not in answer or (answer["IsTruncated"] and not names):
             raise UnavailableError("the store's answer is not a page of a listing")
         _refuse_disorder(names, prefix=prefix, after=after)
-        return Page(names, _time_of_read_ms(answer), more=more)
+        return Page(names, _time_of_read_ms(answer), more=answer["IsTruncated"])
 
     def put(self, name: str, body: bytes) -> int:
         """See ``Store.put``."""

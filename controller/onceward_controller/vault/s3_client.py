@@ -80,12 +80,15 @@ def new_client(settings: S3Settings) -> "S3Client":
         )
     except (BotoCoreError, ValueError) as error:
         raise RefusedError(f"the store's settings are not usable: {error}") from error
-    client.meta.events.register("before-call.s3", _follow_no_redirect)
+    client.meta.events.register("before-call.s3", _send_once_and_at_once)
     return client
 
 
-def _follow_no_redirect(context: dict[str, Any], **_: object) -> None:
-    # botocore asks a redirecting store for the region of the bucket and tries again. Where a store
+def _send_once_and_at_once(params: dict[str, Any], context: dict[str, Any], **_: object) -> None:
+    # botocore sends the head of a PUT, waits up to a second for ``100 Continue`` and only then
+    # sends the body: a second round trip for a kilobyte.
+    params["headers"].pop("Expect", None)
+    # It asks a redirecting store for the region of the bucket and tries again. Where a store
     # redirects everything (a proxy that wants https) it asks until the stack is full.
     context.setdefault("s3_redirect", {})["redirected"] = True
 
