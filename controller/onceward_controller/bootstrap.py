@@ -9,12 +9,14 @@ from onceward.wire.tokens import Role
 from onceward_controller.protocol.authority import Caller
 from onceward_controller.service.service import Service
 from onceward_controller.service.service import assemble as assemble_service
+from onceward_controller.settings import BucketStore, FolderStore, Settings
 from onceward_controller.vault import keyring
 from onceward_controller.vault.key_file import SECRET_BYTES
+from onceward_controller.vault.probe import probe
 from onceward_controller.vault.sqlite import SqliteStore
 from onceward_controller.vault.store import Store
 from onceward_controller.vault.unlockers import FileUnlocker, UnlockError, create_key_file
-from onceward_controller.vault.vault import assemble as assemble_vault
+from onceward_controller.vault.vault import open_vault
 
 HOST = Caller(principal="host", role=Role.ADMIN)
 """Whoever holds the key file on the host: there is nothing to protect from them."""
@@ -47,11 +49,71 @@ def open_service(
     """
     clock, entropy = clock or SystemClock(), entropy or SystemEntropy()
     spawner = spawner or ThreadSpawner()
-    opened = keyring.open_keyring(store, FileUnlocker(key_file))
-    vault = assemble_vault(
-        store, opened, clock=clock, entropy=entropy, spawner=spawner, reads_at_once=reads_at_once
+    vault = open_vault(
+        store,
+        FileUnlocker(key_file),
+        clock=clock,
+        entropy=entropy,
+        spawner=spawner,
+        reads_at_once=reads_at_once,
     )
     return assemble_service(vault, spawner)
+
+
+def open_controller(settings: Settings) -> Service:
+    """Return the service that a controller process with ``settings`` hosts.
+
+    A bucket is probed first, each time: a store that breaks its promises licenses double effects,
+    and a bucket's settings can change between two starts.
+
+    Raises:
+        RefusedError: The store is not safe to use, or a person must act.
+        NoVaultError: There is no vault in the store.
+        UnlockError: The key file does not open it.
+        StoreError: The store could not be read.
+    """
+    store = open_store(settings.store, connections_max=settings.threads)
+    try:
+        if isinstance(settings.store, FolderStore):
+            return open_service(store, settings.key_file)
+        probe(store, SystemEntropy(), ThreadSpawner())
+        return open_service(store, settings.key_file, reads_at_once=READS_AT_ONCE_S3)
+    except BaseException:
+        store.close()
+        raise
+
+
+def open_store(
+    where: FolderStore | BucketStore, *, clock: Clock | None = None, connections_max: int = 32
+) -> Store:
+    """Return the store that ``where`` names; a folder is made if it is not there.
+
+    Args:
+        where: From the settings.
+        clock: What time a folder's store tells; the host's unless a test says otherwise.
+        connections_max: Requests to a bucket at once.
+
+    Raises:
+        RefusedError: The file is no store of ours, or the bucket's settings are not usable.
+        UnavailableError: Other processes kept the file locked.
+    """
+    if isinstance(where, FolderStore):
+        where.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return SqliteStore(where.folder / "vault.db", clock or SystemClock())
+    # Imported here because embedded mode comes this way too, and is installed without boto3.
+    from onceward_controller.vault import s3, s3_client  # noqa: PLC0415
+
+    return s3.connect(
+        s3_client.S3Settings(
+            bucket=where.bucket,
+            prefix=where.prefix,
+            endpoint_url=where.endpoint_url,
+            region=where.region,
+            addressing_style=where.addressing,
+            instance_metadata=where.instance_metadata,
+            connections_max=connections_max,
+        )
+    )
 
 
 def create_vault(

@@ -1,8 +1,8 @@
 """The same client for code on an event loop.
 
 Every method waits on a thread, so that the loop goes on; asynchronous tools run on the caller's own
-loop, where whatever they hold open was opened. To cancel the wait does not cancel the governed call:
-it goes on, and its receipt is recorded.
+loop, where whatever they hold open was opened. To cancel the wait does not cancel the governed
+call: it goes on, and its receipt is recorded.
 """
 
 import asyncio
@@ -33,17 +33,15 @@ class AsyncClient:
     ) -> None:
         self._client = Client(url, token, workspace=workspace, spool=spool)
 
-    @classmethod
-    def embedded(cls, path: str | os.PathLike[str], *, workspace: str = "default") -> Self:
+    @staticmethod
+    def embedded(path: str | os.PathLike[str], *, workspace: str = "default") -> "AsyncClient":
         """See ``Client.embedded``."""
-        return cls.over(Client.embedded(path, workspace=workspace))
+        return AsyncClient.over(Client.embedded(path, workspace=workspace))
 
-    @classmethod
-    def over(cls, client: Client) -> Self:
+    @staticmethod
+    def over(client: Client) -> "AsyncClient":
         """Return an asynchronous face of ``client``, which it owns from now on."""
-        face = cls.__new__(cls)
-        face._client = client
-        return face
+        return _AsyncClientOver(client)
 
     async def create(
         self,
@@ -63,9 +61,9 @@ class AsyncClient:
         loop = asyncio.get_running_loop()
         return await asyncio.to_thread(self._client.run, workflow_id, tools, wait=wait, loop=loop)
 
-    async def run_operation(  # noqa: ANN401 - a result is whatever JSON value the tool gave
+    async def run_operation(
         self, workflow_id: str, name: str, tools: Iterable[Tool], *, wait: timedelta | None = None
-    ) -> Any:
+    ) -> Any:  # noqa: ANN401 - a result is whatever JSON value the tool gave
         """See ``Client.run_operation``."""
         loop = asyncio.get_running_loop()
         return await asyncio.to_thread(
@@ -80,7 +78,7 @@ class AsyncClient:
         """See ``Client.pause``."""
         return await asyncio.to_thread(self._client.pause, workflow_id)
 
-    async def resolve(  # noqa: PLR0913 - a person's word on an effect leaves nothing out
+    async def resolve(
         self,
         workflow_id: str,
         name: str,
@@ -154,3 +152,10 @@ class AsyncClient:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+
+class _AsyncClientOver(AsyncClient):
+    """A face of a client that somebody else opened."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client

@@ -6,10 +6,10 @@
 The last look at the time comes after everything that can take time, and right before the call.
 
 A call that said nothing within its timeout is reported as of unknown outcome. The moment in which
-the runner gives up decides: an answer that came before it is the receipt, one that comes after it is
-kept among the spool's dead letters if it says that the effect is there, since a person who has to
-resolve the operation will want to know. It cannot be sent: the attempt has reported. When the caller
-was interrupted nothing was reported yet, and the answer, whenever it comes, is delivered.
+the runner gives up decides: an answer that came before it is the receipt; one that comes after it,
+and says that the effect is there, is kept among the spool's dead letters, since a person who has
+to resolve the operation will want to know. It cannot be sent: an attempt reports once. When the
+caller was interrupted nothing was reported yet, and the answer, whenever it comes, is delivered.
 """
 
 from asyncio import AbstractEventLoop
@@ -145,11 +145,7 @@ class Attempts:
         with self._guard:
             self._live.add(call.cancelled)
         try:
-            if self._clock.boottime_ms() >= held.own_ms(grant.call_before_ms):
-                raise NotCalledError(
-                    LocalReason.LATE_GRANT,
-                    "the grant came after its call must have been made: a longer lease helps",
-                )
+            self._check_time(held)
             return Started(held, call, note, self._host.start(perform, call, loop=held.loop))
         except Exception:
             self._over(call, note)
@@ -236,6 +232,13 @@ class Attempts:
                 f"the stored arguments are no JSON object: digest=`{reference.digest}`",
             )
         return value
+
+    def _check_time(self, held: Held) -> None:
+        if self._clock.boottime_ms() >= held.own_ms(held.grant.call_before_ms):
+            raise NotCalledError(
+                LocalReason.LATE_GRANT,
+                "the grant came after its call must have been made: a longer lease helps",
+            )
 
     def _over(self, call: Call, note: str | None) -> None:
         with self._guard:

@@ -66,7 +66,7 @@ class Call:
     fence: int
     cancelled: Cancellation
 
-    def succeeded(self, *, effect_id: str | None = None, result: Any = None) -> Receipt:
+    def succeeded(self, *, effect_id: str | None = None, result: object = None) -> Receipt:
         """Return the receipt of an effect that is there.
 
         Args:

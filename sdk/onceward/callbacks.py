@@ -9,7 +9,7 @@ fits both, or neither, is refused there and then; nothing is guessed when an eff
 """
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -28,7 +28,7 @@ class Perform:
         is_async: Which of the two.
     """
 
-    start: Callable[[Call], Any | Awaitable[Any]]
+    start: Callable[[Call], Any]
     is_async: bool
 
 
@@ -59,8 +59,8 @@ def _fits(callback: Callback, count: int) -> bool:
     return True
 
 
-def _spread(callback: Callback) -> Callable[[Call], Any]:
-    def start(call: Call) -> Any:
+def _spread(callback: Callback) -> Callable[[Call], object]:
+    def start(call: Call) -> object:
         timeout_seconds = call.timeout / timedelta(seconds=1)
         return callback(
             dict(call.arguments), call.operation_id, call.idempotency_key, timeout_seconds

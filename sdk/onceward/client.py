@@ -1,7 +1,7 @@
 """The conversation with a controller, wherever it runs.
 
     Client(url, token)       over HTTP
-    Client.embedded(path)    in this process, on one SQLite file
+    Client.embedded(path)    in this process, on a SQLite file in the folder ``path``
 
 Both say the same and are held to the same tests. A client may be shared by threads; it owns
 connections and threads, and closing it waits for calls under way, since only they know what became
@@ -20,38 +20,25 @@ from asyncio import AbstractEventLoop
 from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
-from threading import Condition
 from types import TracebackType
 from typing import Any, Self
 
-from onceward.attempt import Attempts
 from onceward.controller import Controller
-from onceward.delivery import Delivery, Flushed
-from onceward.dispatch import Dispatcher
-from onceward.lease_keeper import LeaseKeeper
-from onceward.ports import Clock, Entropy, Spawner
-from onceward.runner import Errand, Runner
+from onceward.delivery import Flushed
+from onceward.engine import Engine, Ports
+from onceward.operator import Operator
+from onceward.runner import Errand
 from onceward.spool import Spool
-from onceward.system import SystemClock, SystemEntropy, ThreadSpawner
-from onceward.toolhost import ToolHost
 from onceward.tools import Tool, milliseconds
-from onceward.uploads import fitted
-from onceward.wire import messages
-from onceward.wire.definitions import OperationDefinition
 from onceward.wire.identifiers import OperationName, WorkflowId, WorkspaceName
-from onceward.wire.receipts import Outcome
 from onceward.wire.secrets import Secret
 
 SPOOL_KEY_VARIABLE = "ONCEWARD_SPOOL_KEY"
-CLOSE_SECONDS = 30.0
-"""How long closing waits for calls under way."""
 
-_CLOCK = SystemClock()
-_ENTROPY = SystemEntropy()
-_SPAWNER = ThreadSpawner()
+_REAL = Ports()
 
 
-class Client:
+class Client(Operator):
     """Creates workflows and runs their operations.
 
     Args:
@@ -60,9 +47,7 @@ class Client:
         workspace: Where ``create`` and ``workflows`` look.
         spool: Directory for receipts that cannot be delivered; None for none, see the module. Its
             key is a file beside them, unless ONCEWARD_SPOOL_KEY holds 64 hexadecimal digits.
-        clock: Tells the time and waits.
-        entropy: Makes random bytes.
-        spawner: Starts threads.
+        ports: Clock, random source and threads; the real ones unless a test says otherwise.
 
     Raises:
         ValueError: The URL is not one that a credential may be sent to.
@@ -77,70 +62,52 @@ class Client:
         *,
         workspace: str = "default",
         spool: str | os.PathLike[str] | None = None,
-        clock: Clock = _CLOCK,
-        entropy: Entropy = _ENTROPY,
-        spawner: Spawner = _SPAWNER,
+        ports: Ports = _REAL,
     ) -> None:
         # Loaded here, so that an embedded client pays for no HTTP library.
         from onceward.transport import HttpController  # noqa: PLC0415
 
-        named = WorkspaceName(workspace)
-        controller = HttpController(url, Secret(token), workspace=named, clock=clock)
+        controller = HttpController(
+            url, Secret(token), workspace=WorkspaceName(workspace), clock=ports.clock
+        )
         held = None
         if spool is not None:
             key = os.environ.get(SPOOL_KEY_VARIABLE)
-            held = Spool.open(spool, clock=clock, entropy=entropy, key=key)
-        self._connect(
-            controller,
-            workspace=named,
-            spool=held,
-            origin=controller.origin,
-            clock=clock,
-            entropy=entropy,
-            spawner=spawner,
-        )
+            held = Spool.open(spool, clock=ports.clock, entropy=ports.entropy, key=key)
+        super().__init__(controller, workspace)
+        self._engine = Engine(controller, ports, spool=held, origin=controller.origin)
 
-    @classmethod
+    @staticmethod
     def embedded(
-        cls,
         path: str | os.PathLike[str],
         *,
         workspace: str = "default",
-        clock: Clock = _CLOCK,
-        entropy: Entropy = _ENTROPY,
-        spawner: Spawner = _SPAWNER,
-    ) -> Self:
+        ports: Ports = _REAL,
+    ) -> "Client":
         """Return a client with the controller in this process.
 
         Args:
-            path: The SQLite file that holds the vault, made when it is missing.
+            path: The folder that holds the vault and its key, made when it is missing.
             workspace: As for ``Client``.
-            clock: As for ``Client``.
-            entropy: As for ``Client``.
-            spawner: As for ``Client``.
+            ports: As for ``Client``.
         """
         # The controller's service is loaded by those alone who host it.
         from onceward.embedded import open_embedded  # noqa: PLC0415
 
         controller = open_embedded(
-            Path(path), workspace=workspace, clock=clock, entropy=entropy, spawner=spawner
+            Path(path), clock=ports.clock, entropy=ports.entropy, spawner=ports.spawner
         )
-        return cls.over(
-            controller, workspace=workspace, clock=clock, entropy=entropy, spawner=spawner
-        )
+        return Client.over(controller, workspace=workspace, ports=ports)
 
-    @classmethod
+    @staticmethod
     def over(
-        cls,
         controller: Controller,
         *,
         workspace: str = "default",
         spool: Spool | None = None,
         origin: str = "",
-        clock: Clock = _CLOCK,
-        entropy: Entropy = _ENTROPY,
-        spawner: Spawner = _SPAWNER,
-    ) -> Self:
+        ports: Ports = _REAL,
+    ) -> "Client":
         """Return a client of any controller; it owns the controller and the spool from now on.
 
         Args:
@@ -148,82 +115,11 @@ class Client:
             workspace: As for ``Client``.
             spool: Where undelivered receipts are kept; None for nowhere.
             origin: Which controller this is, in the spool's words.
-            clock: As for ``Client``.
-            entropy: As for ``Client``.
-            spawner: As for ``Client``.
+            ports: As for ``Client``.
         """
-        client = cls.__new__(cls)
-        client._connect(
-            controller,
-            workspace=WorkspaceName(workspace),
-            spool=spool,
-            origin=origin,
-            clock=clock,
-            entropy=entropy,
-            spawner=spawner,
+        return _ClientOver(
+            controller, workspace, Engine(controller, ports, spool=spool, origin=origin)
         )
-        return client
-
-    def _connect(
-        self,
-        controller: Controller,
-        *,
-        workspace: WorkspaceName,
-        spool: Spool | None,
-        origin: str,
-        clock: Clock,
-        entropy: Entropy,
-        spawner: Spawner,
-    ) -> None:
-        self._controller = controller
-        self._workspace = workspace
-        self._spool = spool
-        self._host = ToolHost(spawner)
-        self._keeper = LeaseKeeper(controller, clock, spawner)
-        self._dispatcher = Dispatcher(controller, clock, entropy)
-        self._delivery = Delivery(controller, clock, entropy, spool=spool, origin=origin)
-        attempts = Attempts(
-            controller, clock, host=self._host, keeper=self._keeper, spool=spool, origin=origin
-        )
-        self._runner = Runner(
-            controller,
-            clock,
-            dispatcher=self._dispatcher,
-            attempts=attempts,
-            delivery=self._delivery,
-        )
-        self._changed = Condition()
-        self._errands = 0
-        self._is_closed = False
-
-    def create(
-        self,
-        key: str,
-        operations: Iterable[OperationDefinition],
-        *,
-        label: str = "",
-        tags: Iterable[str] = (),
-    ) -> messages.WorkflowView:
-        """Create a workflow, or return the one that has this key and these operations.
-
-        Args:
-            key: What the application knows this work by, up to 200 characters; the same key is the
-                same workflow for ever.
-            operations: From ``Tool.operation``, 1 to 200; each follows the one before it unless it
-                says ``after``. Arguments too large to ride along are uploaded first.
-            label: For people, up to 120 characters.
-            tags: Up to eight words by which people find it.
-
-        Raises:
-            ConflictError: The key names a workflow with other operations.
-            InvalidError: The operations cannot mean anything.
-            ProblemError: See its classes.
-        """
-        fitting = fitted(
-            operations, lambda content: self._controller.upload(self._workspace, content, key=key)
-        )
-        body = messages.CreateWorkflow(key, fitting, label, tuple(tags))
-        return self._controller.create_workflow(self._workspace, body)
 
     def run(
         self,
@@ -254,7 +150,7 @@ class Client:
         """
         return self._carry_out(workflow_id, None, tools, wait, loop)
 
-    def run_operation(  # noqa: ANN401 - a result is whatever JSON value the tool gave
+    def run_operation(
         self,
         workflow_id: str,
         name: str,
@@ -262,7 +158,7 @@ class Client:
         *,
         wait: timedelta | None = None,
         loop: AbstractEventLoop | None = None,
-    ) -> Any:
+    ) -> Any:  # noqa: ANN401 - a result is whatever JSON value the tool gave
         """Run one operation, or find that it has succeeded, and return its result.
 
         Args:
@@ -280,92 +176,9 @@ class Client:
         results = self._carry_out(workflow_id, OperationName(name), tools, wait, loop)
         return results[name]
 
-    def enable(self, workflow_id: str) -> messages.WorkflowView:
-        """Let the workflow run; also ends a pause."""
-        return self._controller.enable(WorkflowId(workflow_id))
-
-    def pause(self, workflow_id: str) -> messages.WorkflowView:
-        """Let nothing more of it be dispatched once this returns."""
-        return self._controller.pause(WorkflowId(workflow_id))
-
-    def resolve(  # noqa: PLR0913 - a person's word on an effect leaves nothing out
-        self,
-        workflow_id: str,
-        name: str,
-        outcome: Outcome,
-        *,
-        evidence: str,
-        revision: int,
-        effect_id: str | None = None,
-        result: object = None,
-    ) -> messages.WorkflowView:
-        """Record a person's word on what happened.
-
-        Args:
-            workflow_id: The workflow.
-            name: The operation.
-            outcome: What is known now.
-            evidence: How, in words.
-            revision: Of the workflow as it was when this was decided.
-            effect_id: The destination's name for the effect.
-            result: What the tool would have returned.
-
-        Raises:
-            ConflictError: The workflow has changed since, or the call may still land.
-            ProblemError: See its classes.
-        """
-        body = messages.Resolve(outcome, evidence, revision, effect_id, result)
-        return self._controller.resolve(WorkflowId(workflow_id), OperationName(name), body)
-
-    def abandon(
-        self, workflow_id: str, *, evidence: str, revision: int, operation: str | None = None
-    ) -> messages.WorkflowView:
-        """Give up the workflow, or one operation of it, for good.
-
-        Args:
-            workflow_id: The workflow.
-            evidence: Why, in words.
-            revision: Of the workflow as it was when this was decided.
-            operation: The one to give up; None for the whole workflow.
-
-        Raises:
-            ConflictError: The workflow has changed since, or a lease is live.
-            ProblemError: See its classes.
-        """
-        body = messages.Abandon(evidence, revision, operation)
-        return self._controller.abandon(WorkflowId(workflow_id), body)
-
-    def workflow(self, workflow_id: str) -> messages.WorkflowView:
-        """Return the workflow as it is now."""
-        return self._controller.workflow(WorkflowId(workflow_id))
-
-    def workflows(
-        self,
-        *,
-        row_class: messages.RowClass | None = None,
-        key: str | None = None,
-        after: str = "",
-        limit: int = 100,
-    ) -> messages.WorkflowPage:
-        """Return one page of the workspace's workflows.
-
-        Args:
-            row_class: One drawer of the listing; None for all, those that need a person first.
-            key: Only the workflow with this key.
-            after: From the page before; empty for the first.
-            limit: Rows at most, 1 to 1,000.
-        """
-        return self._controller.workflows(
-            self._workspace, row_class=row_class, key=key, after=after, limit=limit
-        )
-
-    def history(self, workflow_id: str, *, after: int = 0) -> messages.HistoryPage:
-        """Return what happened to the workflow after revision ``after``, oldest first."""
-        return self._controller.history(WorkflowId(workflow_id), after=after)
-
     def flush(self) -> Flushed:
         """Deliver receipts from the spool, each tried once; every ``run`` begins with this."""
-        return self._delivery.flush()
+        return self._engine.flush()
 
     def close(self) -> None:
         """Take no further grant, tell running tools, wait for them, and give everything back.
@@ -373,19 +186,7 @@ class Client:
         A call that goes on for more than 30 seconds is left to its thread; its receipt is then
         lost with the process, unless a spool keeps it.
         """
-        with self._changed:
-            if self._is_closed:
-                return
-            self._is_closed = True
-        self._runner.close()
-        with self._changed:
-            self._changed.wait_for(lambda: self._errands == 0, CLOSE_SECONDS)
-        self._dispatcher.return_left()
-        self._keeper.close()
-        self._host.close()
-        self._controller.close()
-        if self._spool is not None:
-            self._spool.close()
+        self._engine.close()
 
     def __enter__(self) -> Self:
         return self
@@ -408,13 +209,12 @@ class Client:
     ) -> dict[str, Any]:
         wait_ms = 0 if wait is None else milliseconds(wait)
         errand = Errand.of(WorkflowId(workflow_id), name, tools, wait_ms=wait_ms, loop=loop)
-        with self._changed:
-            self._errands += 1
-        try:
-            self._delivery.flush()
-            return self._runner.run(errand)
-        finally:
-            with self._changed:
-                self._errands -= 1
-                if self._is_closed:
-                    self._changed.notify_all()
+        return self._engine.carry_out(errand)
+
+
+class _ClientOver(Client):
+    """A client whose controller somebody else opened."""
+
+    def __init__(self, controller: Controller, workspace: str, engine: Engine) -> None:
+        Operator.__init__(self, controller, workspace)
+        self._engine = engine

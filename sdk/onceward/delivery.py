@@ -6,8 +6,8 @@
              └──the upload of a large result fails──▶ as above, unpacked
 
 Once packed, a receipt is never packed again: the second upload would have another digest, and a
-second receipt that differs from one that may have arrived is a conflict. What is sent for an attempt
-is therefore always the same bytes.
+second receipt that differs from one that may have arrived is a conflict. What is sent for an
+attempt is therefore always the same bytes.
 """
 
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from threading import Lock
 import msgspec
 
 from onceward.controller import Controller
-from onceward.ports import Clock, Entropy
 from onceward.patience import Patience
+from onceward.ports import Clock, Entropy
 from onceward.results import pack
 from onceward.spool import Spool, SpooledReceipt
 from onceward.wire.decisions import Granted
-from onceward.wire.identifiers import OperationName, WorkflowId
+from onceward.wire.identifiers import WorkflowId
 from onceward.wire.limits import SECOND_MS
 from onceward.wire.messages import Begin, Complete, Completed, Release
 from onceward.wire.problems import (

@@ -1,8 +1,9 @@
 """Asking for a grant, and giving one back.
 
-A question keeps its ``request_id`` until it is answered with a grant: asked again after a lost reply
-it gets the very grant that was lost. One that is given up on, or answered otherwise after a reply
-was lost, may have left a grant behind; it is given back by its request id, which is never used again.
+A question keeps its ``request_id`` until it is answered with a grant: asked again after a lost
+reply it gets the very grant that was lost. One that is given up on, or answered otherwise after a
+reply was lost, may have left a grant behind; that is given back by its request id, which is never
+used again.
 
 Giving back is best effort. What fails is tried again with the next question; what never succeeds
 costs the rest of a lease.

@@ -1,14 +1,14 @@
 """Renews the leases of calls that take long; one thread for a client, and only while one does.
 
-A lease is renewed when a third of it is left. Most calls are over long before: their runner asks the
-keeper for nothing, and no thread is started or woken for them. A lease is counted in this process's
-own boot time from before the request that was answered was sent, so it ends here no later than it
-does at the controller.
+A lease is renewed when a third of it is left. Most calls are over long before: their runner asks
+the keeper for nothing, and no thread is started or woken for them. A lease is counted in this
+process's own boot time from before the request that was answered was sent, so it ends here no
+later than it does at the controller.
 
-    renewed                      go on; the next renewal is due when a third of the new lease is left
-    unavailable, outcome unknown try again after a quarter of what is left
-    refused                      lost, at once
-    over, renewed or not         lost
+    renewed                        the next renewal is due when a third of the new lease is left
+    unavailable, outcome unknown   again after a quarter of what is left
+    refused                        lost, at once
+    over, renewed or not           lost
 
 "Lost" tells the tool. Its receipt is still sent: however late, it counts while nothing newer was
 granted.

@@ -10,7 +10,6 @@ What cannot be kept never costs the success: the effect is there, and that is wh
 
 import hashlib
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
@@ -76,7 +75,7 @@ def pack(receipt: Receipt, upload: Upload) -> Receipt:
     return msgspec.structs.replace(receipt, result=None, result_payload=reference)
 
 
-def result_of(receipt: Receipt, download: Download) -> Any:
+def result_of(receipt: Receipt, download: Download) -> object:
     """Return the result that a receipt speaks of.
 
     Returns:
@@ -91,7 +90,7 @@ def result_of(receipt: Receipt, download: Download) -> Any:
     return receipt.result if receipt.result_omitted is None else receipt.result_omitted
 
 
-def read_payload(reference: PayloadRef, download: Download) -> Any:
+def read_payload(reference: PayloadRef, download: Download) -> object:
     """Return the JSON value of a payload.
 
     Raises:

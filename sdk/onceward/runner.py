@@ -125,7 +125,7 @@ class Runner:
             ProblemError: The controller refused, or could not be asked or told.
         """
         progress = _Progress(self._dispatcher.question(errand.offers, errand.operation))
-        answered = self._asked(errand, progress)
+        answered: Answered | None = self._asked(errand, progress)
         while answered is not None:
             match answered.decision:
                 case Execute() | Repeat() | Query():
@@ -243,7 +243,7 @@ class Runner:
                 receipt = decision.receipt
             progress.results[view.name] = self._result(errand, receipt)
 
-    def _result(self, errand: Errand, receipt: Receipt, own: Receipt | None = None) -> Any:
+    def _result(self, errand: Errand, receipt: Receipt, own: Receipt | None = None) -> object:
         if own is not None and receipt.result_omitted is None:
             return own.result
         return result_of(receipt, lambda digest: self._controller.download(errand.workflow, digest))

@@ -124,7 +124,7 @@ class SealedFolder:
 
     def names(self) -> list[str]:
         """Return the names of complete files, in order."""
-        return sorted(name for name in os.listdir(self.path) if not name.endswith(_TEMPORARY))
+        return sorted(path.name for path in self.path.iterdir() if path.suffix != _TEMPORARY)
 
     def mark(self, name: str) -> None:
         """Make an empty file, durable on return: its name is all that it says.

@@ -6,9 +6,9 @@
     <spool>/torn/           files that are not what was written
 
 A process holds the first lane that it can lock, so that several workers can be started with one
-setting. A lock lasts as long as any process has its file open: children that may still be making a
-call inherit it, and nobody takes their lane from under them. Whoever opens the spool also takes over
-what is left in lanes that nobody holds, so that a receipt waits for no particular process.
+setting. A lock lasts as long as any process has its file open: children that may still be making
+a call inherit it, and nobody takes their lane from under them. Whoever opens the spool also takes
+over what is left in lanes that nobody holds, so that a receipt waits for no particular process.
 """
 
 import errno

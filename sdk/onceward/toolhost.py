@@ -1,10 +1,10 @@
 """Where tools run, so that a timeout is more than a wish.
 
-A synchronous tool runs on a thread that is kept for the next call; nothing is started on the way to
-a tool that has run before. An asynchronous one runs on the caller's event loop where there is one
-(``AsyncClient``), else on a loop of this host's own. Either way whoever waits may give up: the tool
-is told, an asynchronous one is cancelled, and a thread that hangs is left behind while the next call
-gets a fresh one.
+A synchronous tool runs on a thread that is kept for the next call: no thread is started for a call
+that follows another. An asynchronous one runs on the caller's event loop where there is one
+(``AsyncClient``), else on a loop of this host's own. Either way whoever waits may give up: the
+tool is told, an asynchronous one is cancelled, and a thread that hangs is left behind while the
+next call gets a fresh one.
 
     start ──▶ Running ──settle──▶ announced: ``wait`` returns the answer
                  └────give_up──▶ left to itself: a later answer goes to ``late``
@@ -221,7 +221,8 @@ class _OwnLoop:
         left = asyncio.all_tasks(loop)
         for task in left:
             task.cancel()
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        if left:
+            loop.run_until_complete(asyncio.wait(left))
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
 

@@ -94,7 +94,7 @@ class Tool:
         object.__setattr__(self, "_query", None if self.query is None else perform(self.query))
         object.__setattr__(self, "_definition", self._declared())
 
-    def __call__(self, call: Call) -> Any:
+    def __call__(self, call: Call) -> Any:  # noqa: ANN401 - what the function returns, awaitable or not
         """Perform the effect directly, ungoverned; for tests of the tool itself."""
         return self._execute.start(call)
 

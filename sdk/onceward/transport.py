@@ -1,60 +1,28 @@
-"""A controller behind HTTP.
+"""A controller behind HTTP: each command and the one request that it is.
 
-    connection refused, TLS failed   nothing was sent           UnavailableError
-    no answer, or not a controller's the write may have happened UnknownWriteError (a read:
-                                                                  UnavailableError)
-    application/problem+json         what it says, in the class that says what to do
-    anything else with 2xx           the reply, decoded as strictly as a request
-
-https, or http to this machine alone. No redirect is followed, no proxy of the environment is used,
-no compressed reply is asked for, and the size of every reply has a bound. The token is in a header
-of each request and nowhere else.
+``onceward.http_exchange`` sends them and names what can go wrong. A reply with success is decoded
+as strictly as a request; one that has another shape counts as none, since nobody knows who gave it.
 """
 
-import ipaddress
-from collections.abc import Iterator, Mapping
-from http import HTTPStatus
-from typing import Any, TypeVar
-from urllib.parse import quote, urlencode, urlsplit
+from collections.abc import Mapping
+from typing import TypeVar
+from urllib.parse import quote, urlencode
 
 import msgspec
-import urllib3
-from urllib3.exceptions import (
-    ConnectTimeoutError,
-    HTTPError,
-    NewConnectionError,
-    ProtocolError,
-    SSLError,
-)
 
+from onceward.http_exchange import BINARY, Exchange, lost
 from onceward.ports import Clock
 from onceward.wire import limits, messages
 from onceward.wire.decisions import Decision
 from onceward.wire.identifiers import OperationName, WorkflowId, WorkspaceName
-from onceward.wire.problems import (
-    Problem,
-    ProblemCode,
-    ProblemError,
-    UnavailableError,
-    UnknownWriteError,
-    problem,
-)
 from onceward.wire.secrets import Secret
 
 T = TypeVar("T")
 
-CONNECT_SECONDS = 2.0
-READ_SECONDS = 15.0
-REPLY_BYTES_MAX = 64 * limits.MIB
-"""A workflow with all its arguments and receipts; payloads have their own, smaller bound."""
-CONNECTIONS_KEPT = 32
-"""Idle connections that are kept; more may be open at a time."""
+_decision = msgspec.json.Decoder(Decision)
 
-_CHUNK_BYTES = 64 * limits.KIB
-_JSON = "application/json"
-_BINARY = "application/octet-stream"
-_PROBLEM = "application/problem+json"
-_NOT_SENT = (NewConnectionError, ConnectTimeoutError, SSLError)
+# All that is said of it: the decoder's own words may quote the reply.
+_OTHER_SHAPE = "the reply has another shape"
 
 
 class HttpController:
@@ -73,23 +41,13 @@ class HttpController:
     def __init__(
         self, url: str, token: Secret[str], *, workspace: WorkspaceName, clock: Clock
     ) -> None:
-        self.origin = checked_url(url)
-        parts = urlsplit(self.origin)
-        self._path = parts.path
-        self._token = token
+        self._exchange = Exchange(url, token, clock)
         self._workspace = workspace
-        self._clock = clock
-        kind = (
-            urllib3.HTTPSConnectionPool if parts.scheme == "https" else urllib3.HTTPConnectionPool
-        )
-        assert parts.hostname is not None, "the URL was checked"
-        self._pool = kind(
-            parts.hostname,
-            parts.port,
-            maxsize=CONNECTIONS_KEPT,
-            timeout=urllib3.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS),
-            retries=False,
-        )
+
+    @property
+    def origin(self) -> str:
+        """Which controller this is."""
+        return self._exchange.origin
 
     def __repr__(self) -> str:
         """Show where the controller is, and nothing of the credential."""
@@ -145,11 +103,17 @@ class HttpController:
     def begin(self, workflow: WorkflowId, body: messages.Begin) -> Decision:
         """See ``Controller``."""
         if body.operation is None:
-            decision = self._post(_path("workflows", workflow, "begin"), body, _DecisionReply)
+            reply = self._exchange.send(
+                "POST", _path("workflows", workflow, "begin"), _encode(body)
+            )
         else:
             named = messages.BeginOperation(body.request_id, body.tools)
-            decision = self._post(_of(workflow, body.operation, "begin"), named, _DecisionReply)
-        return decision
+            path = _of(workflow, body.operation, "begin")
+            reply = self._exchange.send("POST", path, _encode(named))
+        try:
+            return _decision.decode(reply)
+        except msgspec.DecodeError:
+            raise lost("POST", _OTHER_SHAPE) from None
 
     def complete(
         self, workflow: WorkflowId, operation: OperationName, body: messages.Complete
@@ -167,7 +131,7 @@ class HttpController:
         self, workflow: WorkflowId, operation: OperationName, body: messages.Release
     ) -> None:
         """See ``Controller``."""
-        self._send("POST", _of(workflow, operation, "release"), _encode(body))
+        self._exchange.send("POST", _of(workflow, operation, "release"), _encode(body))
 
     def upload(
         self, workspace: WorkspaceName, content: bytes, *, key: str
@@ -182,102 +146,24 @@ class HttpController:
     def download(self, workflow: WorkflowId, digest: str) -> bytes:
         """See ``Controller``."""
         path = _path("payloads", digest) + _query({"workflow": workflow})
-        return self._send("GET", path, bytes_max=limits.PAYLOAD_BYTES_MAX)
+        return self._exchange.send("GET", path, bytes_max=limits.PAYLOAD_BYTES_MAX)
 
     def close(self) -> None:
         """See ``Controller``."""
-        self._pool.close()
+        self._exchange.close()
 
     def _upload(
         self, workspace: WorkspaceName, content: bytes, asked: Mapping[str, object]
     ) -> messages.PayloadStored:
         path = _path("workspaces", workspace, "payloads") + _query(asked)
-        body = self._send("POST", path, content, content_type=_BINARY)
+        body = self._exchange.send("POST", path, content, content_type=BINARY)
         return _decoded("POST", body, messages.PayloadStored)
 
     def _get(self, path: str, shape: type[T]) -> T:
-        return _decoded("GET", self._send("GET", path), shape)
+        return _decoded("GET", self._exchange.send("GET", path), shape)
 
     def _post(self, path: str, body: object, shape: type[T]) -> T:
-        return _decoded("POST", self._send("POST", path, _encode(body)), shape)
-
-    def _send(
-        self,
-        method: str,
-        path: str,
-        body: bytes | None = None,
-        *,
-        content_type: str = _JSON,
-        bytes_max: int = REPLY_BYTES_MAX,
-    ) -> bytes:
-        """Send one request and return the body of a good reply."""
-        headers = {"Authorization": f"Bearer {self._token.reveal()}", "Accept": _JSON}
-        if body is not None:
-            headers["Content-Type"] = content_type
-        try:
-            response = self._pool.urlopen(
-                method,
-                self._path + path,
-                body=body,
-                headers=headers,
-                redirect=False,
-                retries=False,
-                preload_content=False,
-                decode_content=False,
-            )
-            try:
-                content = b"".join(self._chunks(response, bytes_max))
-            finally:
-                # Read to its end, the connection goes back to the pool; else it is closed.
-                response.release_conn()
-        except _NOT_SENT as error:
-            raise UnavailableError(
-                ProblemCode.UNREACHABLE,
-                f"the controller cannot be reached: url=`{self.origin}` "
-                f"error=`{type(error).__name__}`",
-            ) from None
-        except HTTPError as error:
-            raise _lost(method, f"{type(error).__name__}: url=`{self.origin}`") from None
-        if HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES:
-            return content
-        raise _refusal(method, response.status, response.headers.get("content-type"), content)
-
-    def _chunks(self, response: urllib3.BaseHTTPResponse, bytes_max: int) -> Iterator[bytes]:
-        """Give the reply piece by piece, up to its bounds of size and time."""
-        until_ms = self._clock.boottime_ms() + int(READ_SECONDS * limits.SECOND_MS)
-        size = 0
-        while chunk := response.read1(_CHUNK_BYTES):
-            size += len(chunk)
-            if size > bytes_max or self._clock.boottime_ms() > until_ms:
-                response.close()
-                raise ProtocolError("the reply is larger or slower than any of a controller's")
-            yield chunk
-
-
-def checked_url(url: str) -> str:
-    """Return ``url`` without a slash at its end.
-
-    Raises:
-        ValueError: It is not https, or http to a loopback address, or carries more than a host, a
-            port and a path. The message holds nothing of the URL: it might carry a secret.
-    """
-    parts = urlsplit(url)
-    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-        raise ValueError("the controller's url carries a user, query or fragment: leave them out")
-    if parts.hostname is None or parts.scheme not in {"http", "https"}:
-        raise ValueError("the controller's url must be https://host, or http:// to this machine")
-    if parts.scheme == "http" and not _is_loopback(parts.hostname):
-        raise ValueError("the controller's url is http to another machine: use https")
-    return url.rstrip("/")
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+        return _decoded("POST", self._exchange.send("POST", path, _encode(body)), shape)
 
 
 def _path(*parts: str) -> str:
@@ -296,37 +182,8 @@ def _encode(body: object) -> bytes:
     return msgspec.json.encode(body)
 
 
-# A union is no class, and mypy's ``type[T]`` takes only classes; msgspec takes both.
-_DecisionReply: Any = Decision
-
-
 def _decoded(method: str, content: bytes, shape: type[T]) -> T:
     try:
         return msgspec.json.decode(content, type=shape)
     except msgspec.DecodeError:
-        # Not its text, which may quote the reply.
-        raise _lost(method, "the reply has another shape") from None
-
-
-def _refusal(method: str, status: int, content_type: str | None, content: bytes) -> ProblemError:
-    """Return what a reply without success says."""
-    kind = (content_type or "").partition(";")[0].strip().lower()
-    if kind != _PROBLEM:
-        return _lost(method, f"the answer is not a controller's: status=`{status}`")
-    try:
-        said = msgspec.json.decode(content, type=Problem)
-    except msgspec.DecodeError:
-        return _lost(method, f"the refusal cannot be read: status=`{status}`")
-    more = {name: value for name, value in said.more.items() if name not in {"code", "detail"}}
-    if said.request_id:
-        more["request_id"] = said.request_id
-    refusal = problem(said.code, said.detail, **more)
-    if method == "GET" and isinstance(refusal, UnknownWriteError):
-        return UnavailableError(refusal.code, refusal.detail, **refusal.more)
-    return refusal
-
-
-def _lost(method: str, fact: str) -> ProblemError:
-    """Return the error for a reply that never came, or cannot be a controller's."""
-    kind = UnavailableError if method == "GET" else UnknownWriteError
-    return kind(ProblemCode.UNREACHABLE, f"no answer from the controller: {fact}")
+        raise lost(method, _OTHER_SHAPE) from None

@@ -4,6 +4,7 @@ moto looks whether a name is free and then writes: two racers win now and then. 
 time it keeps the promise. Its threads and its server are its own; they end with the block.
 """
 
+import itertools
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,7 +18,8 @@ from onceward_controller.vault.s3_client import S3Settings, new_client
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
-_BUCKET = "onceward-tests"
+_buckets = (f"onceward-tests-{number}" for number in itertools.count())
+"""moto keeps one account per process: servers that run side by side need buckets of their own."""
 
 
 class _OneAtATime:
@@ -55,14 +57,14 @@ def running_moto_server() -> Iterator[S3Settings]:
     thread.start()
     try:
         settings = S3Settings(
-            bucket=_BUCKET,
+            bucket=next(_buckets),
             endpoint_url=f"http://127.0.0.1:{server.server_port}",
             addressing_style="path",
             access_key_id="tests",
             secret_access_key="tests",
         )
         client = new_client(settings)
-        client.create_bucket(Bucket=_BUCKET)
+        client.create_bucket(Bucket=settings.bucket)
         client.close()
         yield settings
     finally:

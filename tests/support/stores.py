@@ -125,13 +125,18 @@ class Lie(enum.Enum):
     EVERY_RACER_WINS = "creates of a name succeed until somebody reads it"
     SECOND_CREATE_OVERWRITES = "a create of a name that was read replaces the object"
     SECOND_CREATE_SUCCEEDS = "a create of a name that was read says yes and writes nothing"
+    CONFLICT_REPLACES = "a create that conflicts replaces the object all the same"
+    RACERS_SWAP = "the object holds what a loser wrote"
     LISTS_LATE = "a listing does not show the newest object"
     LISTS_DISORDERLY = "a listing is sorted as some directories are, letters before digits"
     IGNORES_AFTER = "every page is the first page"
+    IGNORES_LIMIT = "every page holds everything"
     GIVES_NO_TIME = "answers say that it is 1970"
     RUNS_BACKWARDS = "each answer is a minute earlier than the last"
     BLANK_FREES_THE_NAME = "a blanked object is deleted"
+    BLANK_HIDES_THE_NAME = "a blanked object is not listed"
     BLANK_KEEPS_THE_CONTENT = "a blanked object reads as before"
+    DELETE_DOES_NOTHING = "a deleted object is still there"
     DELETE_IS_NOT_IDEMPOTENT = "deleting what is gone is an error"
 
 
@@ -142,6 +147,7 @@ class LyingStore:
         self._store = store
         self._lie = lie
         self._read: set[str] = set()
+        self._blanked: set[str] = set()
         self._newest = ""
         self._minutes_lost = 0
 
@@ -157,6 +163,8 @@ class LyingStore:
                 return self._store.put(name, body)
             if self._lie is Lie.SECOND_CREATE_SUCCEEDS and not racing:
                 return self._store.list(name, limit=1).time_ms
+            if self._lie is (Lie.RACERS_SWAP if racing else Lie.CONFLICT_REPLACES):
+                self._store.put(name, body)
             raise
 
     def get(self, name: str) -> Stored | None:
@@ -167,10 +175,14 @@ class LyingStore:
     def list(self, prefix: str, *, after: str = "", limit: int = PAGE_NAMES_MAX) -> Page:
         if self._lie is Lie.IGNORES_AFTER:
             after = ""
+        if self._lie is Lie.IGNORES_LIMIT:
+            limit = PAGE_NAMES_MAX
         page = self._store.list(prefix, after=after, limit=limit)
         names = page.names
         if self._lie is Lie.LISTS_LATE:
             names = tuple(name for name in names if name != self._newest)
+        if self._lie is Lie.BLANK_HIDES_THE_NAME:
+            names = tuple(name for name in names if name not in self._blanked)
         if self._lie is Lie.LISTS_DISORDERLY:
             names = tuple(sorted(names, key=lambda name: name.translate(_LETTERS_FIRST)))
         return Page(names, self._told(page.time_ms), more=page.more)
@@ -179,6 +191,7 @@ class LyingStore:
         return self._told(self._store.put(name, body))
 
     def blank(self, name: str) -> None:
+        self._blanked.add(name)
         if self._lie is Lie.BLANK_FREES_THE_NAME:
             self._store.delete(name)
         elif self._lie is not Lie.BLANK_KEEPS_THE_CONTENT:
@@ -187,7 +200,8 @@ class LyingStore:
     def delete(self, name: str) -> None:
         if self._lie is Lie.DELETE_IS_NOT_IDEMPOTENT and self._store.get(name) is None:
             raise ConflictError("there is nothing to delete")
-        self._store.delete(name)
+        if self._lie is not Lie.DELETE_DOES_NOTHING:
+            self._store.delete(name)
 
     def close(self) -> None:
         self._store.close()

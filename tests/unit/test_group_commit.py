@@ -10,7 +10,7 @@ import pytest
 
 from onceward.ports import Task
 from onceward.system import ThreadSpawner
-from onceward_controller.vault.group_commit import GroupCommit
+from onceward_controller.vault.group_commit import GroupCommit, _Ticket
 from onceward_controller.vault.store import (
     ConflictError,
     OutcomeUnknownError,
@@ -161,6 +161,20 @@ def test_a_caller_interrupted_while_it_waits_takes_its_write_out(
     group.submit("later")
 
     assert disk.batches == [["first"], ["later"]]
+
+
+def test_one_who_leaves_when_called_to_lead_passes_the_lead_on(
+    disk: Disk, group: GroupCommit[str]
+) -> None:
+    gone = _Ticket("gone")
+    group._enqueue(gone)
+    callers = Callers(group)
+    callers.submit("a")
+    wait_for_waiting(group, 2)
+    group._leave(gone)
+    callers.join()
+
+    assert disk.batches == [["a"]]
 
 
 def test_closing_waits_for_what_was_accepted_and_accepts_no_more(

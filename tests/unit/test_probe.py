@@ -76,12 +76,16 @@ def test_two_probes_of_one_store_do_not_meet(memory: MemoryStore) -> None:
         pytest.param(
             Lie.SECOND_CREATE_SUCCEEDS, {"again", "blank"}, id="second-create-seems-to-succeed"
         ),
+        pytest.param(Lie.CONFLICT_REPLACES, {"again"}, id="a-conflict-replaces"),
+        pytest.param(Lie.RACERS_SWAP, {"race"}, id="a-losers-bytes-stay"),
         pytest.param(Lie.LISTS_LATE, {"listing", "paging"}, id="lists-late"),
         pytest.param(Lie.LISTS_DISORDERLY, {"listing", "paging"}, id="lists-out-of-order"),
         pytest.param(Lie.IGNORES_AFTER, {"paging"}, id="ignores-after"),
+        pytest.param(Lie.IGNORES_LIMIT, {"paging"}, id="ignores-limit"),
         pytest.param(Lie.GIVES_NO_TIME, {"time"}, id="gives-no-time"),
         pytest.param(Lie.RUNS_BACKWARDS, {"time"}, id="runs-backwards"),
         pytest.param(Lie.BLANK_FREES_THE_NAME, {"blank"}, id="blank-frees-the-name"),
+        pytest.param(Lie.BLANK_HIDES_THE_NAME, {"blank"}, id="blank-hides-the-name"),
         pytest.param(Lie.BLANK_KEEPS_THE_CONTENT, {"blank"}, id="blank-keeps-the-content"),
     ],
 )
@@ -97,8 +101,11 @@ def test_a_store_that_lies_is_refused_with_the_promise_it_broke(
         run(store)
 
 
-def test_a_store_that_cannot_delete_twice_is_reported_and_may_be_used(memory: MemoryStore) -> None:
-    report = run(LyingStore(memory, Lie.DELETE_IS_NOT_IDEMPOTENT))
+@pytest.mark.parametrize("lie", [Lie.DELETE_DOES_NOTHING, Lie.DELETE_IS_NOT_IDEMPOTENT])
+def test_a_store_that_cannot_delete_is_reported_and_may_be_used(
+    memory: MemoryStore, lie: Lie
+) -> None:
+    report = run(LyingStore(memory, lie))
 
     assert failed(report) == {"delete"}
     assert report.is_safe
@@ -116,6 +123,20 @@ def test_lost_answers_do_not_make_an_honest_store_a_liar(
     assert not failed(run(store))
 
 
+@pytest.mark.parametrize(("calls_before", "found_by"), [(0, "listing"), (2, "paging")])
+def test_a_listing_that_the_store_layer_itself_refuses_is_a_finding(
+    memory: MemoryStore, calls_before: int, found_by: str
+) -> None:
+    store = FaultyStore(memory)
+    disorder = RefusedError("the names are out of order")
+    store.fail("list", disorder, after_effect=False, calls_before=calls_before)
+    report = examine(store, SystemEntropy(), ThreadSpawner())
+
+    assert [(each.name, each.seen) for each in report.findings if not each.ok] == [
+        (found_by, "the names are out of order")
+    ]
+
+
 def test_a_store_that_cannot_be_asked_is_neither_safe_nor_unsafe(memory: MemoryStore) -> None:
     store = FaultyStore(memory)
     store.fail("create", UnavailableError("away"), after_effect=False)
@@ -129,6 +150,15 @@ def test_a_store_whose_answers_keep_getting_lost_is_not_judged(memory: MemorySto
     store = FaultyStore(memory)
     for _ in itertools.repeat(None, 100):
         store.fail("create", OutcomeUnknownError("lost"), after_effect=True)
+
+    with pytest.raises(OutcomeUnknownError):
+        run(store)
+
+
+def test_a_blank_whose_answer_keeps_getting_lost_is_not_judged(memory: MemoryStore) -> None:
+    store = FaultyStore(memory)
+    for _ in range(4):
+        store.fail("blank", OutcomeUnknownError("lost"), after_effect=True)
 
     with pytest.raises(OutcomeUnknownError):
         run(store)

@@ -1,12 +1,22 @@
 """What an S3 store makes of every answer that a server, a proxy or a network can give."""
 
 import socket
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
 import pytest
+from botocore.exceptions import (
+    BotoCoreError,
+    CredentialRetrievalError,
+    NoCredentialsError,
+    ParamValidationError,
+    ProxyConnectionError,
+    SSLError,
+)
 
+from onceward_controller.vault import s3_failure
 from onceward_controller.vault.s3 import S3Store, connect
 from onceward_controller.vault.s3_client import S3Settings
 from onceward_controller.vault.store import (
@@ -28,6 +38,7 @@ from tests.support.scripted_http import (
     failure,
     scripted_server,
 )
+from tests.support.tls_server import tls_server
 
 OK = Answer(200, headers=(("ETag", '"e"'),))
 LISTING = """<?xml version="1.0"?><ListBucketResult><IsTruncated>{more}</IsTruncated>
@@ -139,6 +150,7 @@ REFUSED = [
     pytest.param(failure(404, "NoSuchBucket"), "create it", id="no-such-bucket"),
     pytest.param(Answer(404, b"<html>not here</html>"), "check the endpoint", id="404-of-a-proxy"),
     pytest.param(failure(501, "NotImplemented"), "conditional", id="501"),
+    pytest.param(Answer(501), "conditional", id="501-without-a-body"),
     pytest.param(failure(405, "MethodNotAllowed"), "refused the request", id="405"),
     pytest.param(failure(301, "PermanentRedirect"), "region", id="another-region"),
     pytest.param(failure(307, "TemporaryRedirect"), "elsewhere", id="307"),
@@ -210,6 +222,50 @@ def test_a_store_whose_host_has_no_address_did_nothing() -> None:
     with pytest.raises(UnavailableError):
         store.create("a/1", b"body")
     store.close()
+
+
+def test_a_certificate_that_does_not_check_out_is_refused() -> None:
+    with tls_server() as url:
+        store = connect(settings(url))
+        with pytest.raises(RefusedError, match="certificate"):
+            store.create("a/1", b"body")
+        with pytest.raises(RefusedError, match="certificate"):
+            store.get("a/1")
+        store.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "of_write", "of_read"),
+    [
+        pytest.param(
+            SSLError(endpoint_url="u", error=ssl.SSLError("bad record")),
+            OutcomeUnknownError,
+            UnavailableError,
+            id="tls-broken-half-way",
+        ),
+        pytest.param(
+            ProxyConnectionError(proxy_url="u", error=OSError("no")),
+            OutcomeUnknownError,
+            UnavailableError,
+            id="proxy",
+        ),
+        pytest.param(
+            CredentialRetrievalError(provider="p", error_msg="m"),
+            UnavailableError,
+            UnavailableError,
+            id="credentials-not-fetched",
+        ),
+        pytest.param(NoCredentialsError(), RefusedError, RefusedError, id="no-credentials"),
+        pytest.param(
+            ParamValidationError(report="bucket"), RefusedError, RefusedError, id="parameters"
+        ),
+    ],
+)
+def test_a_failure_before_or_during_sending_says_what_is_true(
+    error: BotoCoreError, of_write: type[StoreError], of_read: type[StoreError]
+) -> None:
+    assert type(s3_failure.of_write(error)) is of_write
+    assert type(s3_failure.of_read(error)) is of_read
 
 
 # ---------------------------------------------------------------------------------------- answers
@@ -348,6 +404,29 @@ def test_the_metadata_service_is_asked_for_credentials_only_on_request(
             store.create("a/1", b"x")
 
     assert bool(metadata.requests) is asked
+
+
+@pytest.mark.usefixtures("no_credentials")
+@pytest.mark.parametrize(("region", "signed"), [(None, "us-east-1"), ("auto", "auto")])
+def test_requests_are_signed_for_the_region_of_the_settings(
+    monkeypatch: pytest.MonkeyPatch, region: str | None, signed: str
+) -> None:
+    monkeypatch.delenv("AWS_REGION", raising=False)
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+    with scripted_server(OK) as server:
+        store = connect(
+            S3Settings(
+                bucket="bucket",
+                endpoint_url=server.url,
+                region=region,
+                access_key_id="key",
+                secret_access_key="secret",
+            )
+        )
+        store.create("a/1", b"x")
+        store.close()
+
+    assert f"/{signed}/s3/aws4_request" in server.requests[0].headers["authorization"]
 
 
 def test_virtual_addressing_puts_the_bucket_into_the_host() -> None:

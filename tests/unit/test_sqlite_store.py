@@ -1,5 +1,6 @@
 """What a SQLite store promises beyond the port: a private file, many processes, crashes."""
 
+import errno
 import os
 import sqlite3
 import stat
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from onceward.system import SystemClock, ThreadSpawner
+from onceward_controller.vault import sqlite as sqlite_store
 from onceward_controller.vault import sqlite_failure
 from onceward_controller.vault.probe_race import side_by_side
 from onceward_controller.vault.sqlite import SqliteStore
@@ -158,6 +160,15 @@ def test_what_is_not_a_private_store_of_ours_is_refused(
         SqliteStore(path, SystemClock())
 
 
+def test_a_file_that_was_switched_to_another_journal_is_refused(path: Path) -> None:
+    with opened(path):
+        pass
+    foreign_database(path, "PRAGMA journal_mode=DELETE")
+
+    with pytest.raises(RefusedError, match="journal_mode=WAL"):
+        SqliteStore(path, SystemClock())
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
 def test_another_users_file_is_refused(path: Path) -> None:
     with opened(path):
@@ -171,6 +182,47 @@ def test_another_users_file_is_refused(path: Path) -> None:
 def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match="cannot be made"):
         SqliteStore(tmp_path / "missing" / "vault.db", SystemClock())
+
+
+def test_whoever_loses_the_race_to_make_the_file_uses_the_winners(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = os.link
+
+    def lose(made: str, name: Path) -> None:
+        with monkeypatch.context() as honest:
+            honest.setattr(os, "link", link)
+            with opened(name) as winner:
+                winner.create("a/1", b"winner")
+        link(made, name)
+
+    monkeypatch.setattr(os, "link", lose)
+    with opened(path) as store:
+        stored = store.get("a/1")
+
+    assert stored is not None
+    assert stored.body == b"winner"
+    assert [each.name for each in path.parent.iterdir()] == ["vault.db"]
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        pytest.param(errno.EPERM, "no hard links", id="a-file-system-without-links"),
+        pytest.param(errno.EIO, "cannot be made", id="a-failing-disk"),
+    ],
+)
+def test_a_file_that_cannot_be_made_leaves_nothing_behind(
+    path: Path, monkeypatch: pytest.MonkeyPatch, code: int, said: str
+) -> None:
+    def fail(made: str, name: Path) -> None:
+        raise OSError(code, os.strerror(code), made, name)
+
+    monkeypatch.setattr(os, "link", fail)
+    with pytest.raises(RefusedError, match=said):
+        SqliteStore(path, SystemClock())
+
+    assert list(path.parent.iterdir()) == []
 
 
 def test_the_log_is_folded_into_the_file_every_few_mebibytes(path: Path) -> None:
@@ -329,6 +381,38 @@ def test_a_disk_that_takes_no_more_leaves_an_outcome_that_writing_again_settles(
         stored = store.get(name)
     assert stored is not None
     assert stored.body == content
+
+
+def test_a_file_whose_table_is_gone_is_refused_and_leaves_no_transaction_open(path: Path) -> None:
+    with opened(path) as store:
+        store.create("a/1", b"x")
+        foreign_database(path, "DROP TABLE objects")
+
+        with pytest.raises(RefusedError):
+            store.get("a/1")
+        with pytest.raises(RefusedError):
+            store.create("a/2", b"x")
+        batch = [(sqlite_store._CREATE, name, b"x") for name in ("a/3", "a/4")]
+        failures = store._commit(batch)
+        assert [type(failure) for failure in failures] == [RefusedError, RefusedError]
+        assert not store._writer.in_transaction
+
+
+def test_after_a_transaction_that_cannot_be_rolled_back_no_write_is_acknowledged(
+    path: Path,
+) -> None:
+    def forbid_rollback(action: int, argument: str | None, *_: str | None) -> int:
+        is_rollback = action == sqlite3.SQLITE_TRANSACTION and argument == "ROLLBACK"
+        return sqlite3.SQLITE_DENY if is_rollback else sqlite3.SQLITE_OK
+
+    with opened(path) as store:
+        store.create("a/1", b"x")
+        store._writer.set_authorizer(forbid_rollback)
+        store._commit([(sqlite_store._CREATE, "a/2", b"x"), ("no statement", "a/3", b"x")])
+
+        with pytest.raises(StoreError):
+            store.create("a/4", b"x")
+        assert store.list("a/").names == ("a/1",)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,10 @@ class RegistryError(Exception):
     """There is nothing to run. Correct the registry, or name another."""
 
 
-def load(source: str) -> tuple[Tool, ...]:
+Tools = tuple[Tool, ...]
+
+
+def load(source: str) -> Tools:
     """Return the tools of ``source``, in the order in which they stand there.
 
     Args:
@@ -118,7 +121,7 @@ def _innermost(error: BaseException) -> str | None:
     return theirs[-1] if theirs else None
 
 
-def _declared(names: Mapping[str, object]) -> tuple[Tool, ...]:
+def _declared(names: Mapping[str, object]) -> Tools:
     found: dict[tuple[str, str], tuple[str, Tool]] = {}
     for variable, value in names.items():
         if not isinstance(value, Tool):

@@ -9,6 +9,7 @@ the morning nobody remembers which options are global. Where both are given, the
 
 import functools
 import inspect
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,9 @@ import typer
 from onceward_controller.cli.output import Output
 
 P = ParamSpec("P")
+
+DEFAULT_PROFILE = "default"
+DEFAULT_WORKSPACE = "default"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,10 +37,23 @@ class Invocation:
     """
 
     url: str | None = None
-    profile: str = "default"
+    profile: str = DEFAULT_PROFILE
     vault: Path | None = None
-    workspace: str = "default"
+    workspace: str = DEFAULT_WORKSPACE
     output: Output = field(default_factory=Output)
+
+    def command(self, *words: str, in_workspace: bool = False) -> str:
+        """Return a command line that reaches the same controller as this one, to be copied."""
+        where: list[str] = []
+        if self.url is not None:
+            where += ["--url", self.url]
+        if self.vault is not None:
+            where += ["--vault", str(self.vault)]
+        if self.profile != DEFAULT_PROFILE:
+            where += ["--profile", self.profile]
+        if in_workspace and self.workspace != DEFAULT_WORKSPACE:
+            where += ["--workspace", self.workspace]
+        return shlex.join(["onceward", *where, *words])
 
 
 Url = Annotated[

@@ -17,11 +17,14 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from onceward.ports import Clock
 from onceward.wire.identifiers import is_name
 from onceward_controller.cli import private_file
 
 LOCK_NAME = "up.lock"
 TOKEN_NAME = "admin.token"
+_LOCK_TRIES = 3
+_LOCK_PAUSE_MS = 50
 
 
 class Profile(Struct, frozen=True):
@@ -94,7 +97,7 @@ def save(name: str, profile: Profile) -> None:
 
 
 @contextmanager
-def serving(data: Path) -> Iterator[None]:
+def serving(data: Path, clock: Clock) -> Iterator[None]:
     """Hold the lock that says that a controller serves ``data``.
 
     Raises:
@@ -103,10 +106,8 @@ def serving(data: Path) -> Iterator[None]:
     """
     descriptor = os.open(data / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InUseError(f"another `onceward up` serves this folder: `{data}`") from None
+        if not any(_is_taken(descriptor, clock) for _ in range(_LOCK_TRIES)):
+            raise InUseError(f"another `onceward up` serves this folder: `{data}`")
         yield
     finally:
         os.close(descriptor)
@@ -126,6 +127,16 @@ def is_served(data: Path) -> bool:
         return False
     finally:
         os.close(descriptor)
+
+
+def _is_taken(descriptor: int, clock: Clock) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        # ``is_served`` holds the lock for a moment when it asks; another ``up`` holds it for good.
+        clock.sleep(_LOCK_PAUSE_MS)
+        return False
+    return True
 
 
 def _home(variable: str, fallback: str) -> Path:

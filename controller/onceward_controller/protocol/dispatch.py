@@ -196,7 +196,9 @@ def _clock(question: Question) -> Verdict | None:
 def _predecessors(question: Question) -> Verdict | None:
     """Name the operation at the root of the wait, not the nearest one."""
     workflow, running = question.workflow, None
-    for at in _roots(workflow, question.at):
+    if all(map(workflow.has_succeeded, workflow.plan.predecessors[question.at])):
+        return None
+    for at in workflow.roots[question.at]:
         if workflow.is_finished(at):
             return _because(question, StopReason.PREDECESSOR_STOPPED, at)
         root = Question(workflow, at, question.request_id, question.moment)
@@ -204,32 +206,12 @@ def _predecessors(question: Question) -> Verdict | None:
         if isinstance(verdict, Stop):
             return _because(question, StopReason.PREDECESSOR_NEEDS_DECISION, at)
         running = at if running is None else running
-    if running is None:
-        return None
     return Wait(
         at=question.at,
         reason=WaitReason.PREDECESSOR_RUNNING,
         until_ms=question.now_ms + POLL_MS,
         predecessor=running,
     )
-
-
-def _roots(workflow: Workflow, at: int) -> list[int]:
-    """Return the unsucceeded ancestors of ``at`` that wait for no other, in plan order."""
-    predecessors = workflow.plan.predecessors
-    roots: set[int] = set()
-    seen: set[int] = set()
-    left = list(predecessors[at])
-    while left:
-        before = left.pop()
-        if before in seen or workflow.has_succeeded(before):
-            continue
-        seen.add(before)
-        further = [each for each in predecessors[before] if not workflow.has_succeeded(each)]
-        if workflow.is_finished(before) or not further:
-            roots.add(before)
-        left += further
-    return sorted(roots)
 
 
 def _because(question: Question, reason: StopReason, at: int) -> Stop:

@@ -10,6 +10,7 @@ carries its last full record. So the state stays small however long the workflow
 receipt or a reuse costs one read.
 """
 
+from functools import cached_property
 from typing import assert_never
 
 import msgspec
@@ -47,8 +48,8 @@ class Progress(Struct, frozen=True, array_like=True):
     counted: int = 0
 
 
-class Workflow(Struct, frozen=True):
-    """Plan and progress at one revision.
+class Workflow(Struct, frozen=True, dict=True):
+    """Plan and progress at one revision; what is computed from them is kept.
 
     Attributes:
         records: Full records of final operations that are at hand: those this revision settled
@@ -84,6 +85,24 @@ class Workflow(Struct, frozen=True):
         if finished is not None:
             return finished.succeeded
         return any(page.holds(at) for page in self.progress.pages)
+
+    @cached_property
+    def roots(self) -> dict[int, tuple[int, ...]]:
+        """Of each operation that waits for others: at the end of its wait, what waits for none.
+
+        By index, in plan order. An operation that was given up ends the wait for it, whatever it
+        waited for itself.
+        """
+        roots: dict[int, tuple[int, ...]] = {}
+        for at in self.plan.order:
+            found: dict[int, None] = {}
+            for before in self.plan.predecessors[at]:
+                if not self.has_succeeded(before):
+                    further = () if self.is_finished(before) else roots.get(before, ())
+                    found.update(dict.fromkeys(further or (before,)))
+            if found:
+                roots[at] = tuple(found)
+        return roots
 
     @property
     def status(self) -> WorkflowStatus:

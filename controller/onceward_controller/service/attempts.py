@@ -34,10 +34,11 @@ class Attempts:
         with told_to_the_caller():
             settled = self._transactor.run(workflow, caller, commands.Begin(body))
             decided = self._worded(settled, settled.answer)
-        is_refused = isinstance(decided, Stop) and decided.reason is StopReason.UNKNOWN_TOOL
-        if is_refused and body.operation is not None:
-            raise problem(ProblemCode.UNKNOWN_TOOL, decided.detail, operation=body.operation)
-        return decided
+        match decided:
+            case Stop(reason=StopReason.UNKNOWN_TOOL, detail=detail) if body.operation is not None:
+                raise problem(ProblemCode.UNKNOWN_TOOL, detail, operation=body.operation)
+            case _:
+                return decided
 
     def complete(
         self,

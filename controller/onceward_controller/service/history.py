@@ -5,27 +5,25 @@ from typing import assert_never
 from onceward.wire.messages import Change
 from onceward_controller.protocol import events
 from onceward_controller.protocol.plan import Plan
-from onceward_controller.vault.body import Body
+from onceward_controller.vault.body import Body, Entry
 
 
 def changes(plan: Plan, revision: int, body: Body) -> list[Change]:
     """Return the lines of one revision, in order."""
     return [
-        _line(plan, revision, body.time_ms, entry.actor, entry.command, event)
+        _line(plan, event, revision=revision, time_ms=body.time_ms, entry=entry)
         for entry in body.entries
         for event in entry.events
     ]
 
 
-def _line(
-    plan: Plan, revision: int, time_ms: int, actor: str, command: str, event: events.Event
-) -> Change:
+def _line(plan: Plan, event: events.Event, *, revision: int, time_ms: int, entry: Entry) -> Change:
     at, attempt, detail = _facts(event)
     return Change(
         revision=revision,
         time_ms=time_ms,
-        actor=actor,
-        command=command,
+        actor=entry.actor,
+        command=entry.command,
         event=type(event).__name__.lower(),
         operation="" if at is None else plan.definition(at).name,
         attempt=attempt,

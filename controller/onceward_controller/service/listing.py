@@ -64,7 +64,7 @@ class Listing:
         caller.require_workspace(workspace)
         with told_to_the_caller():
             if key is not None:
-                return self._by_key(caller, workspace, key)
+                return self._by_key(workspace, key)
             self._check_due(caller, workspace)
             return self._page(workspace, row_class, after, limit)
 
@@ -132,7 +132,7 @@ class Listing:
         if older.summary.row.revision < newer.summary.row.revision:
             self._vault.index.drop(older)
 
-    def _by_key(self, caller: Caller, workspace: str, key: str) -> messages.WorkflowPage:
+    def _by_key(self, workspace: str, key: str) -> messages.WorkflowPage:
         workflow = self._vault.naming.workflow_id(workspace, OPERATOR_AUTHORITY, key)
         head = self._vault.workflow_log(workflow).load()
         if head is None:

@@ -9,6 +9,7 @@ from onceward.wire.messages import (
     WorkflowRow,
     WorkflowView,
 )
+from onceward.wire.receipts import Receipt
 from onceward_controller.protocol import answers
 from onceward_controller.protocol.clockguard import Moment
 from onceward_controller.protocol.dispatch import judge
@@ -17,7 +18,7 @@ from onceward_controller.protocol.workflow import Workflow
 from onceward_controller.service import wording
 from onceward_controller.vault.index import Summary
 from onceward_controller.vault.vault import Vault
-from onceward_controller.vault.workflow_log import Head, Recorded
+from onceward_controller.vault.workflow_log import Head
 
 
 def workflow_view(vault: Vault, head: Head, moment: Moment) -> WorkflowView:
@@ -28,12 +29,13 @@ def workflow_view(vault: Vault, head: Head, moment: Moment) -> WorkflowView:
         IntegrityError: One is not what was written.
     """
     workflow, identity = head.workflow, head.workflow.plan.identity
-    finished = [at for at in range(len(workflow.plan.operations)) if workflow.is_finished(at)]
-    recorded = {
-        each.operation.at: each for each in vault.workflow_log(identity.id).records(head, finished)
-    }
-    for each in recorded.values():
-        workflow = workflow.thawed(each.operation)
+    indexes = range(len(workflow.plan.operations))
+    finished = [at for at in indexes if workflow.is_finished(at)]
+    receipts: dict[int, Receipt] = {}
+    for recorded in vault.workflow_log(identity.id).records(head, finished):
+        workflow = workflow.thawed(recorded.operation)
+        if recorded.operation.settlement is not None:
+            receipts[recorded.operation.at] = wording.receipt(vault, head, recorded)
     return WorkflowView(
         id=identity.id,
         workspace=WorkspaceName(identity.workspace),
@@ -43,8 +45,7 @@ def workflow_view(vault: Vault, head: Head, moment: Moment) -> WorkflowView:
         definition_digest=workflow.plan.digest,
         created_ms=identity.created_ms,
         operations=tuple(
-            _operation(vault, head, workflow, at, moment, recorded.get(at))
-            for at in range(len(workflow.plan.operations))
+            _operation(vault, workflow, at, moment, receipts.get(at)) for at in indexes
         ),
         label=identity.label,
         tags=identity.tags,
@@ -68,12 +69,7 @@ def row_view(summary: Summary) -> WorkflowRow:
 
 
 def _operation(
-    vault: Vault,
-    head: Head,
-    workflow: Workflow,
-    at: int,
-    moment: Moment,
-    recorded: Recorded | None,
+    vault: Vault, workflow: Workflow, at: int, moment: Moment, receipt: Receipt | None
 ) -> OperationView:
     definition, record = workflow.plan.definition(at), workflow.operation(at)
     verdict = judge(workflow, at, request_id="", moment=moment)
@@ -96,9 +92,7 @@ def _operation(
         arguments=definition.arguments,
         arguments_payload=definition.arguments_payload,
         attempts=tuple(_attempt(attempt) for attempt in record.attempts),
-        receipt=None
-        if recorded is None or record.settlement is None
-        else wording.receipt(vault, head, recorded),
+        receipt=receipt,
         assurance=None if record.settlement is None else record.settlement.assurance,
         double_effect_suspected=record.is_double_suspected,
     )

@@ -53,12 +53,24 @@ class Workflows:
         caller.require(Action.CREATE)
         caller.require_workspace(workspace)
         operations = _resolved(body.operations)
-        authority = OPERATOR_AUTHORITY
-        workflow = self._vault.naming.workflow_id(workspace, authority, body.key)
+        digest = definitions.digest(operations)
+        workflow = self._vault.naming.workflow_id(workspace, OPERATOR_AUTHORITY, body.key)
         with told_to_the_caller():
             self._payloads.require(workflow, operations)
-            head = self._created(caller, workspace, workflow, body, operations)
-            if head.workflow.plan.digest != definitions.digest(operations):
+            now = self._now()
+            identity = Identity(
+                id=workflow,
+                workspace=workspace,
+                authority=OPERATOR_AUTHORITY,
+                key=body.key,
+                label=body.label,
+                tags=body.tags,
+                created_by=caller.principal,
+                created_ms=now.ms,
+            )
+            event = events.Created(identity=identity, operations=operations, digest=digest)
+            head = self._created(caller, event, Stamp(revision=1, ms=now.ms, safe=now.safe))
+            if head.workflow.plan.digest != digest:
                 raise _definition_conflict(head, operations)
             return self._view(head)
 
@@ -140,53 +152,27 @@ class Workflows:
         )
         return receipt_bytes(receipt)
 
-    def _created(
-        self,
-        caller: Caller,
-        workspace: str,
-        workflow: WorkflowId,
-        body: messages.CreateWorkflow,
-        operations: definitions.Operations,
-    ) -> Head:
-        known = self._heads.get(workflow)
-        log = self._vault.workflow_log(workflow)
-        if known is not None:
-            # A plan never changes, so that any head tells whether it is the one asked for; the
-            # answer shows the present, and so looks again.
+    def _created(self, caller: Caller, event: events.Created, stamp: Stamp) -> Head:
+        """Return the workflow that the event creates, or the one that its key names already."""
+        workflow = event.identity.id
+        if self._heads.get(workflow) is not None:
+            # A plan never changes, so that any head would tell whether it is the one asked for;
+            # the answer shows the present, and so looks again.
             return self._transactor.look(workflow, caller)
+        log = self._vault.workflow_log(workflow)
         key, is_new = self._vault.keys.make(self._vault.naming.key_log(workflow))
-        if not is_new:
-            found = log.load()
-            if found is not None:
-                self._heads.put(workflow, found)
-                return found
-        now = self._now()
-        event = events.Created(
-            identity=Identity(
-                id=workflow,
-                workspace=workspace,
-                authority=OPERATOR_AUTHORITY,
-                key=body.key,
-                label=body.label,
-                tags=body.tags,
-                created_by=caller.principal,
-                created_ms=now.ms,
-            ),
-            operations=operations,
-            digest=definitions.digest(operations),
-        )
-        stamp = Stamp(revision=1, ms=now.ms, safe=now.safe)
-        # The row goes first: a crash in between leaves a row too many, which a listing drops when
-        # it is opened, never a workflow that no listing shows.
-        state = create(event)
-        self._vault.index.write(state.plan, row(state, now_ms=now.ms))
-        try:
-            head = log.create(key, caller.principal, event, stamp)
-        except ConflictError:
-            found = log.load()
-            if found is None:
-                raise
-            head = found
+        head = None if is_new else log.load()
+        if head is None:
+            # The row goes first: a crash in between leaves a row too many, which leads nowhere,
+            # and never a workflow that no listing shows.
+            state = create(event)
+            self._vault.index.write(state.plan, row(state, now_ms=stamp.ms))
+            try:
+                head = log.create(key, caller.principal, event, stamp)
+            except ConflictError:
+                head = log.load()
+                if head is None:
+                    raise
         self._heads.put(workflow, head)
         return head
 

@@ -15,6 +15,7 @@ from onceward.ports import Clock, Entropy
 from onceward_controller.vault.store import (
     ConflictError,
     OutcomeUnknownError,
+    RefusedError,
     Store,
     Stored,
     UnavailableError,
@@ -41,9 +42,10 @@ def create_once(store: Store, name: str, body: bytes, clock: Clock, entropy: Ent
 
     Raises:
         ConflictError: The name holds another's bytes.
-        OutcomeUnknownError: Time ran out in doubt; the bytes may be there now or later.
+        OutcomeUnknownError: Time ran out, or the store refused, in doubt; the bytes may be there
+            now or later.
         UnavailableError: Time ran out, and nothing was written.
-        RefusedError: A person must act.
+        RefusedError: Nothing was written, and a person must act.
     """
     deadline_ms = clock.boottime_ms() + DEADLINE_MS
     in_doubt = False
@@ -69,6 +71,11 @@ def create_once(store: Store, name: str, body: bytes, clock: Clock, entropy: Ent
                 if in_doubt:
                     raise OutcomeUnknownError(str(error)) from error
                 raise
+        except RefusedError as error:
+            if in_doubt:
+                # It refuses this try; what became of an earlier one it does not say.
+                raise OutcomeUnknownError(str(error)) from error
+            raise
         clock.sleep(_pause_ms(attempt, entropy))
         attempt += 1
 
@@ -77,6 +84,8 @@ def _read(store: Store, name: str, clock: Clock, deadline_ms: int) -> Stored | N
     while True:
         try:
             return store.get(name)
+        except RefusedError as error:
+            raise OutcomeUnknownError(str(error)) from error
         except UnavailableError as error:
             if clock.boottime_ms() >= deadline_ms:
                 raise OutcomeUnknownError(str(error)) from error

@@ -53,7 +53,7 @@ def _into(outcome: "list[T | BaseException]", call: Callable[[], T]) -> Callable
     def work() -> None:
         try:
             outcome.append(call())
-        except BaseException as error:  # handed to the caller, who raises it
+        except BaseException as error:  # noqa: BLE001 - handed to the caller, who raises it
             outcome.append(error)
 
     return work

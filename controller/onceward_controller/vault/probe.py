@@ -29,7 +29,7 @@ from onceward_controller.vault.store import RefusedError, Store
 
 ROUNDS = 5
 RACERS = 4
-"""Enough to tell; on SeaweedFS whoever loses a race waits whole seconds, one for each rival."""
+"""Enough to tell; on SeaweedFS a race can take whole seconds, because its losers poll a lock."""
 
 _USE_ANOTHER = "use a plain bucket without versions, or another store"
 

@@ -137,14 +137,21 @@ class SqliteStore:
             failures = [self._apply(write) for write in batch]
             writer.execute("COMMIT")
         except sqlite3.Error as error:
+            self._roll_back()
             return [sqlite_failure.of_write(error) for _ in batch]
+        except BaseException:
+            self._roll_back()
+            raise
         else:
             return failures
-        finally:
-            if writer.in_transaction:
-                # Where SQLite could not even roll back, closing the file will.
-                with suppress(sqlite3.Error):
-                    writer.execute("ROLLBACK")
+
+    def _roll_back(self) -> None:
+        try:
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+        except sqlite3.Error:
+            # Closed, every later write fails; open, it would join a transaction nobody commits.
+            self._writer.close()
 
     def _apply(self, write: _Write) -> StoreError | None:
         statement, name, body = write

@@ -30,7 +30,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from onceward_controller.vault import sqlite_failure
-from onceward_controller.vault.store import RefusedError, UnavailableError
+from onceward_controller.vault.store import RefusedError
 
 _APPLICATION_ID = 0x4F4E4357
 """``ONCW``: marks the file as ours, for us and for ``file(1)``."""
@@ -171,4 +171,5 @@ def _refuse_what_is_not_ours(connection: sqlite3.Connection, path: Path) -> None
         raise RefusedError(f"{message} path=`{path}`")
     (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
     if mode != "wal":
-        raise UnavailableError(f"the file has no write-ahead log: path=`{path}` mode=`{mode}`")
+        message = "the file was switched to another journal: set PRAGMA journal_mode=WAL again"
+        raise RefusedError(f"{message}: path=`{path}` mode=`{mode}`")

@@ -7,11 +7,12 @@ from onceward.wire.identifiers import WorkflowId
 from onceward_controller.vault.datakeys import DataKeys
 from onceward_controller.vault.gather import Gather
 from onceward_controller.vault.index import Index
-from onceward_controller.vault.keyring import Keyring
+from onceward_controller.vault.keyring import Keyring, open_keyring
 from onceward_controller.vault.log import Desk
 from onceward_controller.vault.naming import VaultNaming
 from onceward_controller.vault.store import Store
 from onceward_controller.vault.trusted_time import TimedStore, TrustedTime
+from onceward_controller.vault.unlockers import Unlocker
 from onceward_controller.vault.workflow_log import WorkflowLog
 
 
@@ -39,27 +40,37 @@ class Vault(Struct, frozen=True):
         self.desk.store.close()
 
 
-def assemble(
+def open_vault(
     store: Store,
-    keyring: Keyring,
+    unlocker: Unlocker,
     *,
     clock: Clock,
     entropy: Entropy,
     spawner: Spawner,
     reads_at_once: int,
 ) -> Vault:
-    """Return the vault that ``keyring`` opens in ``store``.
+    """Return the vault in ``store``.
+
+    Reading the keyring is also what tells the time first: nothing is decided before the store has
+    answered once.
 
     Args:
         store: Where its objects lie.
-        keyring: Opened.
+        unlocker: Opens its root secret.
         clock: The host's clocks.
         entropy: The random source.
         spawner: Starts threads for reads side by side.
         reads_at_once: How many reads the store answers in the time of one.
+
+    Raises:
+        NoVaultError: There is none.
+        UnlockError: The unlocker does not fit this vault.
+        IntegrityError: The keyring is not what was written.
+        StoreError: The store could not be read.
     """
     time = TrustedTime(clock)
     timed = TimedStore(store, time)
+    keyring = open_keyring(timed, unlocker)
     naming = VaultNaming(keyring.root)
     desk = Desk(
         store=timed,

@@ -1,0 +1,27 @@
+"""What the program says when it does not do what was asked: what happened, why, what next."""
+
+from collections.abc import Sequence
+
+from onceward_controller.cli.exit_codes import ExitCode
+
+
+class Refusal(Exception):  # noqa: N818 - said to a person, not a mistake of the program
+    """The command ends here, in words and with an exit code; never with a traceback.
+
+    Attributes:
+        code: For scripts.
+        fact: What happened and why, in a sentence.
+        following: What to do now: commands to copy, or a sentence. Never empty.
+    """
+
+    def __init__(self, code: ExitCode, fact: str, *following: str) -> None:
+        assert following, "a refusal says what to do next"
+        super().__init__(fact)
+        self.code = code
+        self.fact = fact
+        self.following = following
+
+
+def lines(fact: str, following: Sequence[str]) -> str:
+    """Return a refusal as it is printed."""
+    return "\n".join([f"onceward: {fact}", *(f"  next: {each}" for each in following)])
