@@ -13,7 +13,6 @@ def main() -> None:
     config: DBOSConfig = {
         "name": "bench",
         "system_database_url": f"sqlite:///{asked.folder / 'dbos.sqlite'}",
-        "run_admin_server": False,
     }
     logging.disable(logging.WARNING)
     DBOS(config=config)

@@ -1,9 +1,9 @@
 """The measuring that is the same for every system.
 
-A round runs ``width`` chains at once, each of ``CHAIN`` steps, from starting the workflow to its end;
-a step is a trivial tool with a 200-byte result. One round is thrown away first. The clock is the
-wall's, the CPU that of the whole process, the bytes those of every file that the system leaves once
-it is closed, the round thrown away included.
+A round runs ``width`` chains at once, each of ``CHAIN`` steps, from starting the workflow to its
+end; a step is a trivial tool with a 200-byte result. One round is thrown away first. The clock is
+the wall's, the CPU that of the whole process, the bytes those of every file that the system leaves
+once it is closed, the round thrown away included.
 """
 
 import json

@@ -4,7 +4,6 @@ Starting the workflow (its data key, its first revision, enabling it) is part of
 """
 
 import onceward as ow
-
 from benchmarks.systems.measure import CHAIN, RESULT, measure, request
 
 

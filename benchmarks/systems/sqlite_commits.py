@@ -1,4 +1,4 @@
-"""The floor: one row of a sealed revision's size into SQLite (WAL, FULL) and a commit, each step."""
+"""The floor: a row of a sealed revision's size into SQLite (WAL, FULL) and a commit, each step."""
 
 import sqlite3
 import threading

@@ -16,6 +16,7 @@ the controller finds out, repeats or stops as if there had been no spool.
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -160,6 +161,15 @@ class Spool:
             OSError: The system refused.
         """
         self._dead.write(self._new_name(), receipt)
+
+    def dead_letters(self) -> list[SpooledReceipt]:
+        """Return what can never be delivered, oldest first, for a person to read."""
+        letters: list[SpooledReceipt] = []
+        for name in self._dead.names():
+            # One that is damaged lies where it belongs already.
+            with suppress(TornError):
+                letters.append(self._dead.read(name, SpooledReceipt))
+        return letters
 
     def note_grant(
         self,

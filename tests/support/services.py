@@ -1,19 +1,24 @@
 """A vault whose clocks and random bytes a test holds, and services on it as replicas would be.
 
-    site = Site()                 a vault in a store: in memory unless told
-    here, there = site.open(), site.open()
-    ann = Agent(here, "ann")      a process that runs tools, through the embedded client
-    workflow = ann.create("k", chain(3))
-    grant = ann.begin(workflow)
-    ann.succeed(workflow, grant)
+site = Site()                 a vault in a store: in memory unless told
+here, there = site.open(), site.open()
+ann = Agent(here, "ann")      a process that runs tools, through the embedded client
+workflow = ann.create("k", chain(3))
+grant = ann.begin(workflow)
+ann.succeed(workflow, grant)
+
+Run as ``python -m tests.support.services FOLDER NAME`` it is another process on a vault in a file.
 """
 
+import sys
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from onceward.embedded import EmbeddedController
+from onceward.embedded import EmbeddedController, open_embedded
 from onceward.ports import Clock, Entropy, Spawner
 from onceward.wire import decisions, messages
 from onceward.wire.capabilities import Capability
@@ -149,7 +154,7 @@ class Agent(EmbeddedController):
         grant: decisions.Granted,
         outcome: Outcome,
         *,
-        result: Any = None,
+        result: object = None,
         effect_id: str | None = "effect",
         then_begin: bool = False,
     ) -> messages.Completed:
@@ -173,7 +178,7 @@ class Agent(EmbeddedController):
         workflow: WorkflowId,
         grant: decisions.Granted,
         *,
-        result: Any = None,
+        result: object = None,
         effect_id: str | None = "effect",
     ) -> Standing:
         return self.report(
@@ -181,14 +186,14 @@ class Agent(EmbeddedController):
         ).standing
 
     def step(
-        self, workflow: WorkflowId, grant: decisions.Granted, *, result: Any = None
+        self, workflow: WorkflowId, grant: decisions.Granted, *, result: object = None
     ) -> Decision:
         """Report success and ask for the next, in one call."""
         done = self.report(workflow, grant, Outcome.SUCCEEDED, result=result, then_begin=True)
         assert done.decision is not None
         return done.decision
 
-    def run_all(self, workflow: WorkflowId, *, result: Any = None) -> int:
+    def run_all(self, workflow: WorkflowId, *, result: object = None) -> int:
         """Perform whatever is ready until nothing is; return how many operations that were."""
         decision, count = self.ask(workflow), 0
         while isinstance(decision, decisions.Granted):
@@ -211,7 +216,7 @@ class Agent(EmbeddedController):
         outcome: Outcome,
         *,
         revision: int,
-        result: Any = None,
+        result: object = None,
     ) -> messages.WorkflowView:
         body = messages.Resolve(
             outcome=outcome, evidence="I looked there", revision=revision, result=result
@@ -244,6 +249,11 @@ def chain(
     )
 
 
+def parallel(length: int) -> tuple[OperationDefinition, ...]:
+    """Return operations of which none waits for another."""
+    return tuple(msgspec.structs.replace(each, after=()) for each in chain(length))
+
+
 def cold_head(service: Service, workflow: WorkflowId) -> Head:
     """Return the state as the store alone tells it."""
     head = service.vault.workflow_log(workflow).load()
@@ -274,3 +284,22 @@ def code_of(error: BaseException) -> ProblemCode:
     """Return the code of a refusal, and fail for any other error."""
     assert isinstance(error, ProblemError), repr(error)
     return error.code
+
+
+def _race(folder: Path, name: str) -> None:
+    """Be one of many processes on one vault: ask for the operation of each workflow that is told.
+
+    Says ``ready``, then for each line it reads, which is a workflow's key, what it was answered.
+    """
+    with closing(open_embedded(folder, principal=name)) as controller:
+        print("ready", flush=True)
+        for line in sys.stdin:
+            body = messages.CreateWorkflow(key=line.strip(), operations=chain(1))
+            workflow = controller.create_workflow(DOCS, body).id
+            controller.enable(workflow)
+            asked = messages.Begin(request_id=f"request-of-{name}")
+            print(type(controller.begin(workflow, asked)).__name__, flush=True)
+
+
+if __name__ == "__main__":
+    _race(Path(sys.argv[1]), sys.argv[2])

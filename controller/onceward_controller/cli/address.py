@@ -8,6 +8,7 @@ the profile still runs: whatever else listens there must not be told it.
 """
 
 import os
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -32,8 +33,18 @@ class Address(Struct, frozen=True):
     source: str
 
 
-def find(invocation: Invocation) -> Address:
+def find(
+    invocation: Invocation,
+    *,
+    typed: Callable[[], str] | None = None,
+    typed_first: bool = False,
+) -> Address:
     """Return the address and the token to use.
+
+    Args:
+        invocation: What the options said.
+        typed: Asks for a token where none is known; None for not asking.
+        typed_first: Whether to ask although one is known.
 
     Raises:
         Refusal: There is none, or the profile's controller does not run.
@@ -45,12 +56,16 @@ def find(invocation: Invocation) -> Address:
         raise Refusal(ExitCode.USAGE, str(error), "give its name: --profile NAME") from None
     named = invocation.url or os.environ.get(URL_VARIABLE) or None
     token = os.environ.get(TOKEN_VARIABLE) or None
+    if typed is not None and typed_first:
+        token = typed()
     if named is not None and token is not None:
         source = "--url" if invocation.url else URL_VARIABLE
         return Address(url=named, token=Secret(token), source=source)
     if known is None or (named is not None and named.rstrip("/") != known.url):
         if named is None:
             raise Refusal(ExitCode.UNREACHABLE, "no controller is known here", _START, _NAME)
+        if typed is not None:
+            return Address(url=named, token=Secret(typed()), source="--url")
         raise Refusal(
             ExitCode.PAUSED_OR_DENIED,
             f"there is no token for this address: url=`{named}`",

@@ -88,9 +88,7 @@ def fact(error: ProblemError) -> str:
     return f"{error.detail}\n  {named}"
 
 
-def following(
-    error: ProblemError, invocation: Invocation, workflow: str | None
-) -> tuple[str, ...]:
+def following(error: ProblemError, invocation: Invocation, workflow: str | None) -> tuple[str, ...]:
     """Return what to do now, most useful first.
 
     Args:

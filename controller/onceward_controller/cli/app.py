@@ -82,16 +82,18 @@ def run(arguments: Sequence[str]) -> int:
         Exception: A bug; what is not one becomes words and a code.
     """
     workspace = os.environ.get(WORKSPACE_VARIABLE) or DEFAULT_WORKSPACE
-    obj = Invocation(workspace=workspace)
+    obj = Invocation(workspace_default=workspace)
     output = Output()
     try:
-        ended: Any = app(arguments, prog_name="onceward", standalone_mode=False, obj=obj)
+        code: Any = app(arguments, prog_name="onceward", standalone_mode=False, obj=obj)
     except KeyboardInterrupt:
         return _interrupted(output)
     except typer.Abort:
         return _interrupted(output)
     except BrokenPipeError:
         return _without_a_reader()
+    except refusal.Ended as ended:
+        return ended.code
     except Exception as error:
         words = failures.usage(error)
         if words is not None:
@@ -102,8 +104,9 @@ def run(arguments: Sequence[str]) -> int:
             raise
         output.error(refusal.lines(found.fact, found.following))
         return found.code
-    code = ended if isinstance(ended, int) else ExitCode.OK
-    return _interrupted(output) if code == ExitCode.INTERRUPTED else code
+    if code == ExitCode.INTERRUPTED:  # typer's own answer to Ctrl-C
+        return _interrupted(output)
+    return code if isinstance(code, int) else ExitCode.OK
 
 
 def _interrupted(output: Output) -> int:

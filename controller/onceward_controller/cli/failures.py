@@ -34,7 +34,9 @@ def refusal_of(error: Exception) -> Refusal | None:
             )
         case IntegrityError():
             return Refusal(
-                ExitCode.NEEDS_PERSON, f"stored bytes are damaged: {error}", "keep a copy; " + _DOCTOR
+                ExitCode.NEEDS_PERSON,
+                f"stored bytes are damaged: {error}",
+                "keep a copy; " + _DOCTOR,
             )
         case _:
             return _of_the_vault(error)
@@ -56,11 +58,16 @@ def _of_the_vault(error: Exception) -> Refusal | None:
             )
         case store.UnavailableError():
             return Refusal(
-                ExitCode.UNREACHABLE, f"nothing happened: {error}", "the same command later", _DOCTOR
+                ExitCode.UNREACHABLE,
+                f"nothing happened: {error}",
+                "the same command later",
+                _DOCTOR,
             )
         case store.OutcomeUnknownError():
             return Refusal(
-                ExitCode.UNREACHABLE, f"the store may have written: {error}", "look before repeating"
+                ExitCode.UNREACHABLE,
+                f"the store may have written: {error}",
+                "look before repeating",
             )
         case store.StoreError():
             return Refusal(ExitCode.NEEDS_PERSON, f"nothing happened: {error}", _DOCTOR)

@@ -33,14 +33,21 @@ class Invocation:
         url: The controller's address, where one was given.
         profile: The name of the profile to look the address up in.
         vault: The folder of an embedded vault to work on directly.
-        workspace: The workspace that listings and new workflows belong to.
+        workspace_given: What ``--workspace`` said.
+        workspace_default: The workspace where it said nothing.
     """
 
     url: str | None = None
     profile: str = DEFAULT_PROFILE
     vault: Path | None = None
-    workspace: str = DEFAULT_WORKSPACE
+    workspace_given: str | None = None
+    workspace_default: str = DEFAULT_WORKSPACE
     output: Output = field(default_factory=Output)
+
+    @property
+    def workspace(self) -> str:
+        """The workspace that listings and new workflows belong to."""
+        return self.workspace_default if self.workspace_given is None else self.workspace_given
 
     def command(self, *words: str, in_workspace: bool = False) -> str:
         """Return a command line that reaches the same controller as this one, to be copied."""
@@ -96,7 +103,8 @@ def _options(
         url=before.url if url is None else url,
         profile=before.profile if profile is None else profile,
         vault=before.vault if vault is None else vault,
-        workspace=before.workspace if workspace is None else workspace,
+        workspace_given=before.workspace_given if workspace is None else workspace,
+        workspace_default=before.workspace_default,
         output=before.output.changed(as_json=as_json, quiet=quiet, verbose=verbose),
     )
 
@@ -119,7 +127,5 @@ def shared(command: Callable[Concatenate[Invocation, P], None]) -> Callable[...,
     called.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # read by inspect
         [_SHARED["ctx"], *keywords, *list(_SHARED.values())[1:]]
     )
-    called.__annotations__ = {
-        each.name: each.annotation for each in [*_SHARED.values(), *keywords]
-    }
+    called.__annotations__ = {each.name: each.annotation for each in [*_SHARED.values(), *keywords]}
     return called

@@ -25,3 +25,11 @@ class Refusal(Exception):  # noqa: N818 - said to a person, not a mistake of the
 def lines(fact: str, following: Sequence[str]) -> str:
     """Return a refusal as it is printed."""
     return "\n".join([f"onceward: {fact}", *(f"  next: {each}" for each in following)])
+
+
+class Ended(Exception):  # noqa: N818 - the command did what was asked; its answer is in the code
+    """The command is over, and its exit code says what it found."""
+
+    def __init__(self, code: ExitCode) -> None:
+        super().__init__(code)
+        self.code = code

@@ -14,6 +14,7 @@ order, and leave in the next: whoever gets the lane next takes everything that w
 import threading
 from collections.abc import Sequence
 
+from onceward.sealing import IntegrityError
 from onceward.wire.identifiers import WorkflowId
 from onceward.wire.problems import ProblemCode, ProblemError, problem
 from onceward_controller.protocol.answers import Answer
@@ -131,8 +132,11 @@ class Transactor:
         try:
             self._decide(workflow, batch)
         except BaseException as error:
-            # Every caller of the batch gets the failure that is also theirs.
-            self._heads.drop(workflow)
+            # Every caller of the batch gets the failure that is also theirs. Whatever may have been
+            # written is read before anything else is; but what this process has seen of a log that
+            # is damaged or rolled back stays known, or the next question would believe the rest.
+            if not isinstance(error, IntegrityError):
+                self._heads.drop(workflow)
             for waiting in batch:
                 if waiting.outcome is None:
                     waiting.outcome = error

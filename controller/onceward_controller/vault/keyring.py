@@ -127,7 +127,7 @@ def open_keyring(store: Store, unlocker: Unlocker) -> Keyring:
     if not mine:
         raise UnlockError(f"this vault has no unlocker of the kind `{unlocker.kind}`")
     root = RootKeys(unlocker.unwrap(mine[0], vault_id=clear.vault_id))
-    context = _context(clear.vault_id, revision.clear, layout.revision_of(names[0]))
+    context = _context(clear.vault_id, revision.clear, layout.revision_of(layout.KEYRING, names[0]))
     opened = open_sealed(root.keyring, context=context, sealed=revision.sealed)
     hidden = msgspec.msgpack.decode(opened, type=_Hidden)
     return Keyring(

@@ -12,10 +12,14 @@ first two, come first, so that a store which splits its load by name spreads our
 down from a fixed width of hex digits: a listing of one name gives the newest.
 """
 
+import re
 from enum import StrEnum
+
+from onceward_controller.vault.damage import DamagedLogError
 
 REVISION_DIGITS = 12
 _REVISION_TOP: int = 16**REVISION_DIGITS - 1
+_REVISION = re.compile(f"[0-9a-f]{{{REVISION_DIGITS}}}")
 
 KEYRING = "keyring"
 
@@ -46,6 +50,13 @@ def revision_name(log: str, revision: int) -> str:
     return f"{log}/{_REVISION_TOP - revision:0{REVISION_DIGITS}x}"
 
 
-def revision_of(name: str) -> int:
-    """Return the revision that ``revision_name`` named."""
-    return _REVISION_TOP - int(name.rsplit("/", 1)[1], 16)
+def revision_of(log: str, name: str) -> int:
+    """Return the revision that ``revision_name`` gave ``name`` in ``log``.
+
+    Raises:
+        IntegrityError: It named no revision so: somebody else has put the object there.
+    """
+    digits = name.removeprefix(f"{log}/")
+    if _REVISION.fullmatch(digits) is None:
+        raise DamagedLogError("an object that is no revision lies in a log")
+    return _REVISION_TOP - int(digits, 16)

@@ -78,10 +78,11 @@ class RevisionLog:
         """Return the newest revision, 0 when the log is empty. One LIST.
 
         Raises:
+            IntegrityError: The newest name is none of ours.
             StoreError: As the store's ``list``.
         """
         page = self._desk.store.list(f"{self._name}/", limit=1)
-        return layout.revision_of(page.names[0]) if page.names else 0
+        return layout.revision_of(self._name, page.names[0]) if page.names else 0
 
     def fetch(self, revisions: Sequence[int]) -> list[bytes]:
         """Return the stored bytes of ``revisions``, in that order, read side by side.

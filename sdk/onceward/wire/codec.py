@@ -1,7 +1,7 @@
 """Bytes to shapes and back, for JSON bodies on the wire."""
 
 import re
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -18,7 +18,7 @@ _PLACE = re.compile(
 _UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(?P<name>.*)`", re.DOTALL)
 
 
-def encode(shape: Any) -> bytes:
+def encode(shape: object) -> bytes:
     """Return ``shape`` as JSON."""
     return _encoder.encode(shape)
 
@@ -33,7 +33,7 @@ def decode(body: bytes, shape: type[T], *, bytes_max: int = limits.BODY_BYTES_MA
     return convert(parse(body, bytes_max=bytes_max), shape)
 
 
-def parse(body: bytes, *, bytes_max: int = limits.BODY_BYTES_MAX) -> Any:
+def parse(body: bytes, *, bytes_max: int = limits.BODY_BYTES_MAX) -> canonical.Json:
     """Return ``body`` as plain JSON values.
 
     Raises:
@@ -45,7 +45,7 @@ def parse(body: bytes, *, bytes_max: int = limits.BODY_BYTES_MAX) -> Any:
         raise refusal(error) from None
 
 
-def convert(value: Any, shape: type[T]) -> T:
+def convert(value: object, shape: type[T]) -> T:
     """Return plain JSON values as ``shape``.
 
     Raises:

@@ -1,0 +1,117 @@
+"""``onceward workflows list | show | history``: looking, which changes nothing."""
+
+from typing import Annotated
+
+import typer
+
+from onceward.controller import Controller
+from onceward.system import SystemClock
+from onceward.wire import limits, messages
+from onceward.wire.identifiers import WorkspaceName
+from onceward.wire.messages import RowClass
+from onceward_controller.cli import connection, prefixes
+from onceward_controller.cli.invocation import Invocation, shared
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="A workflow id, or 6 characters of one.")]
+All = Annotated[bool, typer.Option("--all", help="Every page, not only the first.")]
+
+
+@shared
+def list_workflows(
+    invocation: Invocation,
+    row_class: Annotated[
+        RowClass | None, typer.Option("--class", help="Only workflows in this state.")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", help="Only the workflow with exactly this key.")
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=limits.PAGE_ROWS_MAX, help="Rows of one page.")
+    ] = 50,
+    after: Annotated[
+        str, typer.Option("--after", metavar="CURSOR", help="Go on where a page ended.")
+    ] = "",
+    every: All = False,
+) -> None:
+    """What there is, and what it asks of you; the urgent first."""
+    asked = {"row_class": row_class, "key": key, "limit": limit}
+    with connection.connected(invocation) as controller, connection.about(invocation):
+        page = _page(controller, invocation.workspace, after, **asked)
+        while every and page.after:
+            further = _page(controller, invocation.workspace, page.after, **asked)
+            page = messages.WorkflowPage(rows=page.rows + further.rows, after=further.after)
+    output, now_ms = invocation.output, SystemClock().wall_ms()
+    if not page.rows:
+        output.note(f"nothing here: workspace=`{invocation.workspace}`")
+        output.note("  next: onceward workflows create FILE, or look elsewhere: --workspace NAME")
+    if page.rows or output.is_json:
+        from onceward_controller.cli import workflow_list
+
+        output.data(page, lambda: workflow_list.draw_rows(page.rows, now_ms=now_ms))
+    if page.after:
+        again = invocation.command(
+            "workflows", "list", "--limit", str(limit), "--after", page.after, in_workspace=True
+        )
+        output.note(f"there is more: --all, or\n  {again}")
+
+
+@shared
+def show(invocation: Invocation, workflow: Id) -> None:
+    """One workflow: where it stands, what was recorded, what you can decide."""
+    with connection.connected(invocation) as controller:
+        with connection.about(invocation):
+            found = prefixes.whole(controller, invocation, workflow)
+        with connection.about(invocation, found):
+            view = controller.workflow(found)
+    draw_view(invocation, view)
+
+
+@shared
+def history(
+    invocation: Invocation,
+    workflow: Id,
+    after: Annotated[
+        int, typer.Option("--after", min=0, metavar="REVISION", help="Only what came later.")
+    ] = 0,
+    every: All = False,
+) -> None:
+    """Every change to one workflow, oldest first: when, by whom, what."""
+    with connection.connected(invocation) as controller:
+        with connection.about(invocation):
+            found = prefixes.whole(controller, invocation, workflow)
+        with connection.about(invocation, found):
+            page = controller.history(found, after=after)
+            while every and page.after:
+                further = controller.history(found, after=page.after)
+                page = messages.HistoryPage(page.changes + further.changes, further.after)
+    from onceward_controller.cli import workflow_list
+
+    invocation.output.data(page, lambda: workflow_list.draw_changes(page.changes))
+    if page.after:
+        again = invocation.command("workflows", "history", found, "--after", str(page.after))
+        invocation.output.note(f"there is more: --all, or\n  {again}")
+
+
+def draw_view(invocation: Invocation, view: messages.WorkflowView) -> None:
+    """Write one workflow as data."""
+
+    def drawing() -> object:
+        from onceward_controller.cli import workflow_sheet
+
+        return workflow_sheet.draw(view, invocation, now_ms=SystemClock().wall_ms())
+
+    invocation.output.data(view, drawing)
+
+
+def _page(
+    controller: Controller,
+    workspace: str,
+    after: str,
+    *,
+    row_class: RowClass | None,
+    key: str | None,
+    limit: int,
+) -> messages.WorkflowPage:
+    return controller.workflows(
+        WorkspaceName(workspace), row_class=row_class, key=key, after=after, limit=limit
+    )

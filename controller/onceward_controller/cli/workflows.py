@@ -1,0 +1,19 @@
+"""``onceward workflows``, or ``wf``: the commands by name."""
+
+import typer
+
+from onceward_controller.cli import workflow_acts, workflow_reads
+
+workflows_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="What there is, what it asks of you, and what you say to it (short: wf).",
+)
+workflows_app.command("list")(workflow_reads.list_workflows)
+workflows_app.command("show")(workflow_reads.show)
+workflows_app.command("history")(workflow_reads.history)
+workflows_app.command("create")(workflow_acts.create)
+workflows_app.command("enable")(workflow_acts.enable)
+workflows_app.command("pause")(workflow_acts.pause)
+workflows_app.command("resolve")(workflow_acts.resolve)
+workflows_app.command("abandon")(workflow_acts.abandon)

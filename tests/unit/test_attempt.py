@@ -1,0 +1,346 @@
+"""One call: its timeout, its cancellation, and answers that come when nobody waits any more."""
+
+import asyncio
+import contextvars
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import onceward as ow
+from onceward.asynchronous import AsyncClient
+from onceward.client import Client
+from onceward.spool import Spool
+from onceward.wire.messages import Complete, Renew, Renewed
+from onceward.wire.problems import ProblemCode, problem
+from tests.support.ports import ManualClock, SeededEntropy
+from tests.support.scripted_client import client_of
+from tests.support.scripted_controller import (
+    WORKFLOW,
+    ScriptedController,
+    accepted,
+    grant,
+    stop,
+)
+
+# A tool that waits to be told is told, so that no test waits for longer than this.
+SOON_MS = 20
+
+
+@pytest.fixture
+def controller() -> ScriptedController:
+    return ScriptedController()
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def spool(tmp_path: Path, clock: ManualClock) -> Spool:
+    return Spool.open(tmp_path / "spool", clock=clock, entropy=SeededEntropy())
+
+
+@pytest.fixture
+def client(controller: ScriptedController, clock: ManualClock, spool: Spool) -> Iterator[Client]:
+    with client_of(controller, clock, spool=spool) as client:
+        yield client
+
+
+def told(controller: ScriptedController) -> ow.Receipt:
+    """The one receipt that was sent."""
+    (body,) = controller.bodies("complete")
+    assert isinstance(body, Complete)
+    return body.receipt
+
+
+def test_a_tool_that_says_nothing_in_time_is_told_and_reported_as_unknown(
+    controller: ScriptedController, client: Client
+) -> None:
+    was_told = threading.Event()
+
+    @ow.tool("upload")
+    def upload(call: ow.Call) -> ow.Receipt:
+        call.cancelled.wait()
+        was_told.set()
+        return call.unknown("told")
+
+    controller.script("begin", grant(timeout_ms=SOON_MS))
+    controller.script("complete", accepted(stop()))
+
+    with pytest.raises(ow.Stopped):
+        client.run_operation(WORKFLOW, "upload", [upload])
+
+    assert was_told.wait(10)
+    assert told(controller).outcome is ow.Outcome.UNKNOWN
+    assert told(controller).reason == f"timed out after {SOON_MS} ms"
+
+
+def test_an_asynchronous_tool_is_cancelled_when_its_time_is_over(
+    controller: ScriptedController, client: Client
+) -> None:
+    was_cancelled = threading.Event()
+
+    @ow.tool("upload")
+    async def upload(call: ow.Call) -> ow.Receipt:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            was_cancelled.set()
+        return call.succeeded()
+
+    controller.script("begin", grant(timeout_ms=SOON_MS))
+    controller.script("complete", accepted(stop()))
+
+    with pytest.raises(ow.Stopped):
+        client.run_operation(WORKFLOW, "upload", [upload])
+
+    assert was_cancelled.wait(10)
+    assert told(controller).reason == f"timed out after {SOON_MS} ms"
+
+
+def test_a_tool_that_hangs_keeps_its_thread_and_the_next_call_gets_another(
+    controller: ScriptedController, client: Client
+) -> None:
+    may_end = threading.Event()
+    threads: list[int] = []
+
+    @ow.tool("upload")
+    def upload(call: ow.Call) -> ow.Receipt:
+        threads.append(threading.get_ident())
+        if call.attempt == 1:
+            may_end.wait()
+        return call.succeeded(result=call.attempt)
+
+    controller.script("begin", grant(timeout_ms=SOON_MS))
+    controller.script("complete", accepted(grant(attempt=2)), accepted())
+
+    try:
+        assert client.run_operation(WORKFLOW, "upload", [upload]) == 2
+    finally:
+        may_end.set()
+
+    assert len(set(threads)) == 2
+
+
+def test_calls_that_follow_each_other_run_on_one_thread(
+    controller: ScriptedController, client: Client
+) -> None:
+    threads: list[int] = []
+
+    @ow.tool("upload")
+    def upload(call: ow.Call) -> ow.Receipt:
+        threads.append(threading.get_ident())
+        return call.succeeded()
+
+    controller.script("begin", *[grant()] * 5)
+    controller.script("complete", *[accepted()] * 5)
+
+    for _ in range(5):
+        client.run_operation(WORKFLOW, "upload", [upload])
+
+    assert len(set(threads)) == 1
+    assert threading.get_ident() not in threads
+
+
+def test_a_success_after_the_timeout_is_kept_for_a_person_and_never_sent(
+    controller: ScriptedController, client: Client, spool: Spool
+) -> None:
+    may_end = threading.Event()
+    threads: list[threading.Thread] = []
+
+    @ow.tool("upload")
+    def upload(call: ow.Call) -> ow.Receipt:
+        threads.append(threading.current_thread())
+        may_end.wait()
+        return call.succeeded(effect_id="obj-17")
+
+    controller.script("begin", grant(timeout_ms=SOON_MS))
+    controller.script("complete", accepted(stop()))
+
+    with pytest.raises(ow.Stopped):
+        client.run_operation(WORKFLOW, "upload", [upload])
+    may_end.set()
+    ended(client, threads)
+
+    (late,) = spool.dead_letters()
+    assert late.receipt.effect_id == "obj-17"
+    assert late.why == "came after its timeout"
+    assert told(controller).outcome is ow.Outcome.UNKNOWN
+
+
+def test_the_answer_to_an_interrupted_caller_is_delivered_all_the_same(
+    controller: ScriptedController, client: Client
+) -> None:
+    threads: list[threading.Thread] = []
+    main = threading.main_thread().ident
+    assert main is not None
+
+    @ow.tool("upload")
+    def upload(call: ow.Call) -> ow.Receipt:
+        threads.append(threading.current_thread())
+        signal.pthread_kill(main, signal.SIGINT)
+        call.cancelled.wait()
+        return call.succeeded(effect_id="obj-17")
+
+    controller.script("begin", grant())
+    controller.script("complete", accepted())
+
+    with pytest.raises(KeyboardInterrupt):
+        client.run_operation(WORKFLOW, "upload", [upload])
+    ended(client, threads)
+
+    assert told(controller).effect_id == "obj-17"
+
+
+def test_closing_the_client_tells_running_tools_and_waits_for_their_receipts(
+    controller: ScriptedController, client: Client
+) -> None:
+    started = threading.Event()
+
+    @ow.tool("upload")
+    def upload(call: ow.Call) -> ow.Receipt:
+        started.set()
+        call.cancelled.wait()
+        return call.succeeded(result="finished")
+
+    controller.script("begin", grant())
+    controller.script("complete", accepted())
+    results: list[object] = []
+    errand = threading.Thread(
+        target=lambda: results.append(client.run_operation(WORKFLOW, "upload", [upload]))
+    )
+    errand.start()
+    started.wait()
+
+    client.close()
+    errand.join()
+
+    assert results == ["finished"]
+    assert controller.is_closed
+
+
+def test_a_call_that_outlives_two_thirds_of_its_lease_is_renewed(
+    controller: ScriptedController, client: Client
+) -> None:
+    renewed = threading.Event()
+
+    def renew(body: Renew) -> Renewed:
+        renewed.set()
+        return Renewed(lease_until_ms=body.attempt + 240_000, now_ms=body.attempt)
+
+    @ow.tool("upload")
+    def upload(call: ow.Call) -> ow.Receipt:
+        renewed.wait()
+        assert not call.cancelled.is_set()
+        return call.succeeded(result="kept")
+
+    # Two thirds of this lease are two milliseconds; by the test's clock it never ends.
+    controller.script("begin", grant(lease_ms=3))
+    controller.script("renew", renew)
+    controller.script("complete", accepted())
+
+    assert client.run_operation(WORKFLOW, "upload", [upload]) == "kept"
+
+
+def test_a_refused_renewal_tells_the_tool_whose_receipt_is_still_sent(
+    controller: ScriptedController, client: Client
+) -> None:
+    def pause(body: Renew) -> Renewed:
+        raise problem(ProblemCode.PAUSED, "paused")
+
+    @ow.tool("upload")
+    def upload(call: ow.Call) -> ow.Receipt:
+        call.cancelled.wait()
+        return call.succeeded(result="late")
+
+    controller.script("begin", grant(lease_ms=3, timeout_ms=60_000))
+    controller.script("renew", pause)
+    controller.script("complete", accepted())
+
+    assert client.run_operation(WORKFLOW, "upload", [upload]) == "late"
+
+
+def test_synchronous_and_asynchronous_tools_see_the_context_of_their_caller(
+    controller: ScriptedController, client: Client
+) -> None:
+    trace = contextvars.ContextVar("trace", default="none")
+    trace.set("caller")
+
+    @ow.tool("upload")
+    def sync(call: ow.Call) -> ow.Receipt:
+        return call.succeeded(result=trace.get())
+
+    @ow.tool("upload")
+    async def asynchronous(call: ow.Call) -> ow.Receipt:
+        return call.succeeded(result=trace.get())
+
+    controller.script("begin", grant(), grant())
+    controller.script("complete", accepted(), accepted())
+
+    assert client.run_operation(WORKFLOW, "upload", [sync]) == "caller"
+    assert client.run_operation(WORKFLOW, "upload", [asynchronous]) == "caller"
+
+
+def test_an_asynchronous_tool_runs_on_the_loop_of_its_asynchronous_client(
+    controller: ScriptedController, client: Client
+) -> None:
+    async def main() -> tuple[object, object]:
+        @ow.tool("upload")
+        async def upload(call: ow.Call) -> ow.Receipt:
+            return call.succeeded(result=asyncio.get_running_loop() is home)
+
+        home = asyncio.get_running_loop()
+        async with AsyncClient.over(client) as face:
+            return await face.run_operation(WORKFLOW, "upload", [upload]), home
+
+    controller.script("begin", grant())
+    controller.script("complete", accepted())
+
+    assert asyncio.run(main())[0] is True
+
+
+@pytest.mark.parametrize("raised", [ValueError("secret"), SystemExit(3), asyncio.CancelledError()])
+def test_whatever_an_asynchronous_tool_raises_is_an_unknown_outcome(
+    controller: ScriptedController, client: Client, raised: BaseException
+) -> None:
+    @ow.tool("upload")
+    async def upload(call: ow.Call) -> ow.Receipt:
+        raise raised
+
+    controller.script("begin", grant())
+    controller.script("complete", accepted(stop()))
+
+    with pytest.raises(ow.Stopped):
+        client.run_operation(WORKFLOW, "upload", [upload])
+
+    assert told(controller).reason == f"the tool raised {type(raised).__name__}"
+
+
+def test_a_function_that_returns_a_coroutine_unawaited_is_an_unknown_outcome(
+    controller: ScriptedController, client: Client
+) -> None:
+    async def effect(call: ow.Call) -> ow.Receipt:
+        return call.succeeded()
+
+    @ow.tool("upload")
+    def upload(call: ow.Call) -> object:
+        return effect(call)
+
+    controller.script("begin", grant())
+    controller.script("complete", accepted(stop()))
+
+    with pytest.raises(ow.Stopped):
+        client.run_operation(WORKFLOW, "upload", [upload])
+
+    assert told(controller).reason == "the tool returned no receipt: type=`coroutine`"
+
+
+def ended(client: Client, threads: list[threading.Thread]) -> None:
+    """Close the client and wait until the tools' threads have done all they do."""
+    client.close()
+    for thread in threads:
+        thread.join()
