@@ -81,7 +81,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         host: The address to listen on.
         port: The port to listen on; 0 for any that is free.
         allowed_hosts: What a request's Host header may name, without the port.
-        deadline_ms: How long one request may take in all, its body included.
+        head_ms: How long a connection may take to send a request's head.
+        deadline_ms: How long one request may take from there, its body included.
         threads: Blocking service calls at once.
     """
 
@@ -90,6 +91,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     port: int = PORT_DEFAULT
     allowed_hosts: tuple[str, ...] = LOOPBACK_HOSTS
+    head_ms: int = DEADLINE_MS
     deadline_ms: int = DEADLINE_MS
     threads: int = THREADS
 

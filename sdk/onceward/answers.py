@@ -34,6 +34,11 @@ class Raised:
     error: BaseException
 
 
+@dataclass(frozen=True, slots=True)
+class NotCalled:
+    """The tool was not called, and will not be."""
+
+
 Answer = Returned | Raised
 
 

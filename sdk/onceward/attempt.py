@@ -3,7 +3,7 @@
     grant ─▶ is it this tool? ─▶ arguments ─▶ note ─▶ still in time? ─▶ tool ─▶ receipt
                   └──────────────────┴────────────────────┴──▶ given back: the call was not made
 
-The last look at the time comes after everything that can take time, and right before the call.
+The last look at the time comes after everything that can take time, on the tool's own thread.
 
 A call that said nothing within its timeout is reported as of unknown outcome. The moment in which
 the runner gives up decides: an answer that came before it is the receipt; one that comes after it,
@@ -20,7 +20,9 @@ from datetime import timedelta
 from threading import Lock
 from typing import Any
 
-from onceward.answers import Answer, receipt_of, timed_out
+import msgspec
+
+from onceward.answers import Answer, NotCalled, receipt_of, timed_out
 from onceward.call import Call, Cancellation
 from onceward.callbacks import Perform
 from onceward.controller import Controller
@@ -145,8 +147,10 @@ class Attempts:
         with self._guard:
             self._live.add(call.cancelled)
         try:
-            self._check_time(held)
-            return Started(held, call, note, self._host.start(perform, call, loop=held.loop))
+            running = self._host.start(
+                perform, call, may_call=lambda: self._is_in_time(held), loop=held.loop
+            )
+            return Started(held, call, note, running)
         except Exception:
             self._over(call, note)
             raise
@@ -165,6 +169,9 @@ class Attempts:
             after_timeout: Told of a success that came too late.
             after_interrupt: Told of the receipt when this method is left by an exception while the
                 tool is running.
+
+        Raises:
+            NotCalledError: The time to make the call was over when the tool's turn came.
         """
         held, call, running = started.held, started.call, started.running
         try:
@@ -175,11 +182,16 @@ class Attempts:
         except BaseException:
             call.cancelled.set()
             came = running.give_up(lambda late: after_interrupt(_tidied(call, late)))
-            if came is not None:
+            if came is not None and not isinstance(came, NotCalled):
                 after_interrupt(_tidied(call, came))
             raise
         finally:
             self._over(call, started.note)
+        if isinstance(answer, NotCalled):
+            raise NotCalledError(
+                LocalReason.LATE_GRANT,
+                "the grant came after its call must have been made: a longer lease helps",
+            )
         if answer is None:
             return timed_out(call, held.grant.timeout_ms)
         return _tidied(call, answer)
@@ -191,7 +203,7 @@ class Attempts:
         for cancelled in live:
             cancelled.set()
 
-    def _waited(self, held: Held, call: Call, running: Running) -> Answer | None:
+    def _waited(self, held: Held, call: Call, running: Running) -> Answer | NotCalled | None:
         """Wait for the answer; past two thirds of the lease, with somebody renewing it."""
         started_ms = self._clock.boottime_ms()
         timeout_ms = held.grant.timeout_ms
@@ -219,7 +231,10 @@ class Attempts:
     def _arguments(self, held: Held) -> dict[str, Any]:
         reference = held.grant.arguments_payload
         if reference is None:
-            return held.grant.arguments
+            # A copy: within one process a grant may share its arguments with the record of what
+            # was declared, and a tool that changed them would change what is repeated.
+            copied: dict[str, Any] = msgspec.to_builtins(held.grant.arguments)
+            return copied
         try:
             value = read_payload(
                 reference, lambda digest: self._controller.download(held.workflow, digest)
@@ -233,12 +248,8 @@ class Attempts:
             )
         return value
 
-    def _check_time(self, held: Held) -> None:
-        if self._clock.boottime_ms() >= held.own_ms(held.grant.call_before_ms):
-            raise NotCalledError(
-                LocalReason.LATE_GRANT,
-                "the grant came after its call must have been made: a longer lease helps",
-            )
+    def _is_in_time(self, held: Held) -> bool:
+        return self._clock.boottime_ms() < held.own_ms(held.grant.call_before_ms)
 
     def _over(self, call: Call, note: str | None) -> None:
         with self._guard:

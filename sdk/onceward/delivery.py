@@ -56,6 +56,16 @@ class Flushed:
     waiting: int = 0
 
 
+class UndeliveredError(UnavailableError):
+    """A receipt could not be delivered in time; the message says where it is.
+
+    Attributes:
+        is_ambiguous: It may have arrived all the same, and with it a grant.
+    """
+
+    is_ambiguous = False
+
+
 @dataclass(frozen=True, slots=True)
 class Delivered:
     """The controller has the receipt.
@@ -109,7 +119,7 @@ class Delivery:
         """Hand in the tidy ``receipt`` of the attempt that ``grant`` permitted.
 
         Raises:
-            UnavailableError: It could not be delivered; it is in the spool, if there is one.
+            UndeliveredError: It could not be delivered; it is in the spool, if there is one.
             ProblemError: The controller refused it for good; it is among the spool's dead letters.
         """
         patience = Patience(self._clock, self._entropy, self._window_ms)
@@ -125,7 +135,7 @@ class Delivery:
                 except (UnavailableError, UnknownWriteError) as error:
                     is_ambiguous |= isinstance(error, UnknownWriteError)
                     if not patience.pause():
-                        raise self._undeliverable(error) from error
+                        raise self._undelivered(error, is_ambiguous=is_ambiguous) from error
         except ProblemError as error:
             self._keep(workflow, grant, receipt, error)
             raise
@@ -214,15 +224,17 @@ class Delivery:
             self._origin, workflow, grant.operation, grant.attempt, grant.lease_token, receipt, why
         )
 
-    def _undeliverable(self, error: ProblemError) -> UnavailableError:
+    def _undelivered(self, error: ProblemError, *, is_ambiguous: bool) -> UndeliveredError:
         where = (
             "it ends with this process: give the client a spool to keep such receipts in"
             if self._spool is None
             else "it is safe in the spool and is delivered first next time"
         )
-        return UnavailableError(
+        undelivered = UndeliveredError(
             error.code, f"the receipt could not be delivered; {where}: {error.detail}", **error.more
         )
+        undelivered.is_ambiguous = is_ambiguous
+        return undelivered
 
 
 def _may_pass_later(error: ProblemError) -> bool:

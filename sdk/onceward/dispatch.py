@@ -127,9 +127,11 @@ class Dispatcher:
         """Try again to give back what could not be given back before."""
         for _ in range(len(self._returns)):
             try:
-                self._return(self._returns.pop(0))
+                item = self._returns.pop(0)
             except IndexError:
+                # Another thread was faster.
                 return
+            self._return(item)
 
     def _return(self, item: _Return) -> None:
         try:

@@ -4,6 +4,7 @@ This is the SDK's composition root. Closing it is an order: no further grant is 
 are told, their receipts are waited for, and only then is closed what delivers them.
 """
 
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from threading import Condition
 from typing import Any
@@ -91,9 +92,11 @@ class Engine:
         self._runner.close()
         with self._changed:
             self._changed.wait_for(lambda: self._errands == 0, CLOSE_SECONDS)
-        self._dispatcher.return_left()
-        self._keeper.close()
-        self._host.close()
-        self._controller.close()
-        if self._spool is not None:
-            self._spool.close()
+        with ExitStack() as closing:
+            # Called last first, and each whatever became of the one before.
+            if self._spool is not None:
+                closing.callback(self._spool.close)
+            closing.callback(self._controller.close)
+            closing.callback(self._host.close)
+            closing.callback(self._keeper.close)
+            closing.callback(self._dispatcher.return_left)

@@ -3,6 +3,7 @@
     Stopped        nothing runs now; ``reason`` says why, ``detail`` says the way out
     ProblemError   the controller refused the call, or could not be asked; each subclass is one
                    thing to do about it (``onceward.wire.problems``)
+    SpoolError     the directory for undelivered receipts cannot be used; nothing was sent
     NotExecuted    not caught but raised: a tool's word that its effect did not happen
 
 A tool's own exception never arrives here: it becomes a receipt of unknown outcome.
@@ -33,6 +34,7 @@ __all__ = [
     "NotExecuted",
     "NotFoundError",
     "ProblemError",
+    "SpoolError",
     "Stopped",
     "UnavailableError",
     "UnknownWriteError",
@@ -107,6 +109,10 @@ _WAITS = {
     WaitReason.BACKING_OFF: "the last attempt did not succeed: the next one may start later",
     WaitReason.ABSENCE_UNCERTAIN: "the effect was not found, but an issued call may still land",
 }
+
+
+class SpoolError(Exception):
+    """The spool cannot be used as it is; a person must look at its directory or its key."""
 
 
 class NotExecuted(Exception):  # noqa: N818 - a statement about the effect, see the module

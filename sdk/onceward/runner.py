@@ -19,7 +19,7 @@ from typing import Any, assert_never
 
 from onceward.attempt import Attempts, Held, NotCalledError, Tools
 from onceward.controller import Controller
-from onceward.delivery import Delivery
+from onceward.delivery import Delivery, UndeliveredError
 from onceward.dispatch import Answered, Dispatcher
 from onceward.errors import LocalReason, Stopped
 from onceward.ports import Clock
@@ -28,7 +28,7 @@ from onceward.tools import Tool
 from onceward.wire.decisions import Done, Execute, Granted, Query, Repeat, Reuse, Stop, Wait
 from onceward.wire.identifiers import OperationName, WorkflowId
 from onceward.wire.messages import Begin, Standing, ToolOffer
-from onceward.wire.problems import ProblemError, UnavailableError, UnknownWriteError
+from onceward.wire.problems import ProblemError
 from onceward.wire.receipts import Outcome, Receipt
 
 POLL_FIRST_MS = 100
@@ -159,24 +159,33 @@ class Runner:
         try:
             started = self._attempts.start(held, errand.tools)
         except NotCalledError as error:
-            self._dispatcher.give_back(errand.workflow, grant)
-            progress.late_grants += 1
-            is_late = error.reason is LocalReason.LATE_GRANT
-            if not is_late or progress.late_grants >= LATE_GRANTS_MAX:
-                raise error.stopped(grant) from None
-            return self._asked_afresh(errand, progress)
+            return self._give_back(errand, progress, grant, error)
         except Exception:
             self._dispatcher.give_back(errand.workflow, grant)
             raise
+        try:
+            receipt = self._attempts.receipt(
+                started,
+                after_timeout=partial(
+                    self._delivery.set_aside, errand.workflow, grant, why="came after its timeout"
+                ),
+                after_interrupt=partial(self._deliver_alone, errand.workflow, grant),
+            )
+        except NotCalledError as error:
+            return self._give_back(errand, progress, grant, error)
         progress.late_grants, progress.poll_ms = 0, POLL_FIRST_MS
-        receipt = self._attempts.receipt(
-            started,
-            after_timeout=partial(
-                self._delivery.set_aside, errand.workflow, grant, why="came after its timeout"
-            ),
-            after_interrupt=partial(self._deliver_alone, errand.workflow, grant),
-        )
         return self._report(errand, progress, grant, receipt)
+
+    def _give_back(
+        self, errand: Errand, progress: _Progress, grant: Granted, error: NotCalledError
+    ) -> Answered:
+        """Give back a grant that was not used, and ask again if only its time was over."""
+        self._dispatcher.give_back(errand.workflow, grant)
+        progress.late_grants += 1
+        is_late = error.reason is LocalReason.LATE_GRANT
+        if not is_late or progress.late_grants >= LATE_GRANTS_MAX:
+            raise error.stopped(grant) from None
+        return self._asked_afresh(errand, progress)
 
     def _report(
         self, errand: Errand, progress: _Progress, grant: Granted, receipt: Receipt
@@ -190,8 +199,8 @@ class Runner:
             progress.question = following
         try:
             delivered = self._delivery.complete(errand.workflow, grant, receipt, following)
-        except (UnavailableError, UnknownWriteError):
-            if following is not None:
+        except UndeliveredError as error:
+            if error.is_ambiguous and following is not None:
                 self._dispatcher.abandon_later(errand.workflow, following)
             raise
         completed = delivered.completed

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
+from onceward.errors import SpoolError
 from onceward.ports import Entropy
 from onceward.sealing import (
     RANDOM_BYTES,
@@ -30,10 +31,6 @@ _SPOOL = b"onceward spool"
 _TEMPORARY = ".part"
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
-
-
-class SpoolError(Exception):
-    """The spool cannot be used as it is; a person must look at its directory or its key."""
 
 
 class TornError(Exception):

@@ -16,6 +16,7 @@ the controller finds out, repeats or stops as if there had been no spool.
 """
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,15 +26,12 @@ from onceward.ports import Clock, Entropy
 from onceward.sealed_folder import (
     SealedFolder,
     Sealer,
-    SpoolError,
     TornError,
     make_private,
 )
-from onceward.spool_lanes import Lane, hold_lane, load_key
+from onceward.spool_lanes import Lane, file_lock, hold_lane, load_key
 from onceward.wire.identifiers import LeaseToken, OperationName, WorkflowId
 from onceward.wire.receipts import Receipt
-
-__all__ = ["GrantNote", "Spool", "SpoolError", "SpooledReceipt", "machine_identity"]
 
 _CALLED = ".called"
 
@@ -71,23 +69,48 @@ class GrantNote(Struct, frozen=True):
     lease_token: LeaseToken
 
 
+def machine_identity(
+    machine_id: Path = Path("/etc/machine-id"),
+    boot_id: Path = Path("/proc/sys/kernel/random/boot_id"),
+) -> str | None:
+    """Return what tells this boot of this machine from every other; None where nothing does."""
+    try:
+        machine, boot = machine_id.read_text("ascii").strip(), boot_id.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return f"{machine} {boot}" if machine and boot else None
+
+
 class Spool:
     """One process's hold on a spool. ``Spool.open`` makes one."""
 
     def __init__(
-        self, root: Path, sealer: Sealer, lane: Lane, clock: Clock, entropy: Entropy
+        self,
+        lane: Lane,
+        *,
+        dead: SealedFolder,
+        torn: SealedFolder,
+        clock: Clock,
+        entropy: Entropy,
+        machine: str | None,
     ) -> None:
         self._lane = lane
-        self._dead = SealedFolder(root / "dead", sealer)
-        self._torn = SealedFolder(root / "torn", sealer)
+        self._dead = dead
+        self._torn = torn
         self._clock = clock
         self._entropy = entropy
-        self._machine = machine_identity()
+        self._machine = machine
         self._uncalled = self._read_uncalled()
 
     @classmethod
     def open(
-        cls, path: str | os.PathLike[str], *, clock: Clock, entropy: Entropy, key: str | None = None
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        clock: Clock,
+        entropy: Entropy,
+        key: str | None = None,
+        identity: Callable[[], str | None] = machine_identity,
     ) -> "Spool":
         """Hold a lane of the spool at ``path``.
 
@@ -96,15 +119,26 @@ class Spool:
             clock: Names the files in order.
             entropy: For keys, salts and names.
             key: 64 hexadecimal digits; None to keep a random key beside the files.
+            identity: Tells this boot of this machine from every other.
 
         Raises:
-            SpoolError: Others could read it, all its lanes are held, or the key is not one.
+            SpoolError: Others could read it, all its lanes are held, the key is not one, or this
+                platform has no file locks.
             OSError: The system refused.
         """
+        # First of all: where there are no locks, there are no owners and modes to look at either.
+        lock = file_lock()
         root = Path(path).absolute()
         make_private(root)
         sealer = Sealer(load_key(root, entropy, key).reveal(), entropy)
-        return cls(root, sealer, hold_lane(root, sealer), clock, entropy)
+        return cls(
+            hold_lane(root, sealer, lock),
+            dead=SealedFolder(root / "dead", sealer),
+            torn=SealedFolder(root / "torn", sealer),
+            clock=clock,
+            entropy=entropy,
+            machine=identity(),
+        )
 
     @property
     def lock_descriptor(self) -> int:
@@ -244,15 +278,3 @@ class Spool:
 
     def _new_name(self) -> str:
         return f"{self._clock.wall_ms():015d}-{self._entropy.take(8).hex()}"
-
-
-def machine_identity(
-    machine_id: Path = Path("/etc/machine-id"),
-    boot_id: Path = Path("/proc/sys/kernel/random/boot_id"),
-) -> str | None:
-    """Return what tells this boot of this machine from every other; None where nothing does."""
-    try:
-        machine, boot = machine_id.read_text("ascii").strip(), boot_id.read_text("ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        return None
-    return f"{machine} {boot}" if machine and boot else None

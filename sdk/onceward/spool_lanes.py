@@ -17,8 +17,9 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
+from onceward.errors import SpoolError
 from onceward.ports import Entropy
-from onceward.sealed_folder import SealedFolder, Sealer, SpoolError, check_private, make_private
+from onceward.sealed_folder import SealedFolder, Sealer, check_private, make_private
 from onceward.sealing import KEY_BYTES
 from onceward.wire.secrets import Secret
 
@@ -60,14 +61,18 @@ class Lane:
         os.close(self.lock_descriptor)
 
 
-def hold_lane(root: Path, sealer: Sealer) -> Lane:
+def hold_lane(root: Path, sealer: Sealer, lock: Callable[[int], bool]) -> Lane:
     """Lock the first free lane, and take over what other free lanes hold.
 
+    Args:
+        root: The spool, a directory of this user alone.
+        sealer: Of the spool.
+        lock: From ``file_lock``.
+
     Raises:
-        SpoolError: All lanes are held, or this platform has no file locks.
+        SpoolError: All lanes are held.
         OSError: The system refused.
     """
-    lock = _lock_of_platform()
     lanes = root / "lanes"
     make_private(lanes)
     held: Lane | None = None
@@ -151,7 +156,12 @@ def _read_key(path: Path) -> bytes:
     return key
 
 
-def _lock_of_platform() -> Callable[[int], bool]:
+def file_lock() -> Callable[[int], bool]:
+    """Return what locks an open file, or says that another process has it locked.
+
+    Raises:
+        SpoolError: This platform has no such locks.
+    """
     try:
         import fcntl  # noqa: PLC0415 - Windows has none, and can do without a spool
     except ImportError:

@@ -9,7 +9,10 @@ next call gets a fresh one.
     start ──▶ Running ──settle──▶ announced: ``wait`` returns the answer
                  └────give_up──▶ left to itself: a later answer goes to ``late``
 
-A call is settled or given up, whichever comes first, and never both.
+A call is settled or given up, whichever comes first, and never both. Whether the tool may be called
+at all is asked on its own thread, in the last moment: between the start and that moment a thread
+may not get its turn, a loop may be blocked and a machine may sleep. What was given up before is not
+called any more.
 """
 
 import asyncio
@@ -19,7 +22,7 @@ from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from threading import Lock
 
-from onceward.answers import Answer, Raised, Returned
+from onceward.answers import Answer, NotCalled, Raised, Returned
 from onceward.call import Call
 from onceward.callbacks import Perform
 from onceward.ports import Spawner, Task
@@ -31,45 +34,54 @@ Late = Callable[[Answer], None]
 
 
 class Running:
-    """One tool call under way."""
+    """One tool call under way.
 
-    __slots__ = ("_announced", "_answer", "_cancel", "_guard", "_late")
+    Args:
+        may_call: Asked right before the tool is called.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_announced", "_answer", "_cancel", "_guard", "_is_called", "_late", "_may_call")
+
+    def __init__(self, may_call: Callable[[], bool]) -> None:
+        self._may_call = may_call
         self._guard = Lock()
         self._announced = Lock()
         self._announced.acquire()
-        self._answer: Answer | None = None
+        self._answer: Answer | NotCalled | None = None
         self._late: Late | None = None
         self._cancel: Callable[[], None] | None = None
+        self._is_called = False
 
-    def wait(self, timeout_ms: int) -> Answer | None:
+    def wait(self, timeout_ms: int) -> Answer | NotCalled | None:
         """Return the answer; None when ``timeout_ms`` ran out first. For one waiting thread."""
         if self._announced.acquire(timeout=max(timeout_ms, 0) / 1000):
             self._announced.release()
         return self._answer
 
-    def give_up(self, late: Late) -> Answer | None:
+    def give_up(self, late: Late) -> Answer | NotCalled | None:
         """Wait no more: return the answer if it is there, else send it to ``late`` when it comes.
 
-        An asynchronous tool is cancelled, one that was not started yet is not started any more.
+        An asynchronous tool is cancelled. One that was not called yet is not called any more.
         """
         with self._guard:
             if self._answer is not None:
                 return self._answer
             self._late = late
+            if not self._is_called:
+                return NotCalled()
             cancel = self._cancel
         if cancel is not None:
             cancel()
         return None
 
-    def may_start(self, cancel: Callable[[], None] | None = None) -> bool:
-        """Return whether anybody still waits; ``cancel`` is then what giving up calls."""
+    def may_call(self, cancel: Callable[[], None] | None = None) -> bool:
+        """Return whether to call the tool now; if so, ``cancel`` is what giving up calls."""
         with self._guard:
             self._cancel = cancel
-            return self._late is None
+            self._is_called = self._late is None and self._may_call()
+            return self._is_called
 
-    def settle(self, answer: Answer) -> Late | None:
+    def settle(self, answer: Answer | NotCalled) -> Late | None:
         """Keep the answer for who waits; or return where to send it, when nobody does."""
         with self._guard:
             if self._late is None:
@@ -114,16 +126,25 @@ class ToolHost:
         self._is_closed = False
 
     def start(
-        self, perform: Perform, call: Call, *, loop: AbstractEventLoop | None = None
+        self,
+        perform: Perform,
+        call: Call,
+        *,
+        may_call: Callable[[], bool],
+        loop: AbstractEventLoop | None = None,
     ) -> Running:
         """Begin one call.
 
         Args:
             perform: What to call.
             call: What to call it with.
+            may_call: Asked in the last moment, on the tool's own thread.
             loop: Where an asynchronous tool runs; None for the host's own loop.
+
+        Raises:
+            RuntimeError: There is no thread or loop for it; the tool was not and will not be called.
         """
-        running = Running()
+        running = Running(may_call)
         context = contextvars.copy_context()
         if perform.is_async:
             home = self._own_loop() if loop is None else loop
@@ -161,9 +182,9 @@ class ToolHost:
         call: Call,
         running: Running,
     ) -> None:
-        answer = context.run(_answer, perform, call) if running.may_start() else _NOT_STARTED
+        answer = context.run(_answer, perform, call) if running.may_call() else NotCalled()
         late = running.settle(answer)
-        if late is not None:
+        if late is not None and not isinstance(answer, NotCalled):
             late(answer)
         # The seat is free before anybody hears of the answer, so that the next call finds it.
         self._give_back(seat)
@@ -187,10 +208,14 @@ class ToolHost:
         self, loop: AbstractEventLoop, perform: Perform, call: Call, running: Running
     ) -> None:
         """Start an asynchronous tool; on its loop's thread."""
-        task = loop.create_task(_awaited(perform, call))
-        if not running.may_start(lambda: _cancel_on(loop, task)):
-            task.cancel()
-        task.add_done_callback(lambda done: self._finish(running, done))
+        tasks: list[asyncio.Task[Answer]] = []
+        # What cancels comes by the loop, hence after the task was made below.
+        if not running.may_call(lambda: _cancel_on(loop, tasks)):
+            if running.settle(NotCalled()) is None:
+                running.announce()
+            return
+        tasks.append(loop.create_task(_awaited(perform, call)))
+        tasks[0].add_done_callback(lambda done: self._finish(running, done))
 
     def _finish(self, running: Running, task: "asyncio.Task[Answer]") -> None:
         # Cancelled before its first step, a task never came to its own handlers.
@@ -227,9 +252,6 @@ class _OwnLoop:
         loop.close()
 
 
-_NOT_STARTED = Raised(TimeoutError())
-
-
 def _serve(seat: _Seat) -> None:
     while (work := seat.take()) is not None:
         work()
@@ -253,6 +275,6 @@ async def _awaited(perform: Perform, call: Call) -> Answer:
         return Raised(error)
 
 
-def _cancel_on(loop: AbstractEventLoop, task: "asyncio.Task[Answer]") -> None:
+def _cancel_on(loop: AbstractEventLoop, tasks: "list[asyncio.Task[Answer]]") -> None:
     if not loop.is_closed():
-        loop.call_soon_threadsafe(task.cancel)
+        loop.call_soon_threadsafe(lambda: tasks[0].cancel())

@@ -32,11 +32,16 @@ def fitted(
         InvalidError: Arguments are not JSON as every reader would read it.
         ProblemError: Whatever ``upload`` raises.
     """
-    fitting = list(operations)
+    declared = list(operations)
     try:
-        contents = [canonical.encode(operation.arguments) for operation in fitting]
+        contents = [canonical.encode(operation.arguments) for operation in declared]
     except canonical.CanonicalError as error:
         raise codec.refusal(error) from None
+    # Arguments of their own: what the caller does with its objects afterwards changes nothing.
+    fitting = [
+        msgspec.structs.replace(operation, arguments=msgspec.json.decode(content))
+        for operation, content in zip(declared, contents, strict=True)
+    ]
     room_bytes = limits.BODY_BYTES_MAX - ENVELOPE_BYTES_MAX - len(codec.encode(fitting))
     largest_first = sorted(range(len(fitting)), key=lambda at: (-len(contents[at]), at))
     for at in largest_first:

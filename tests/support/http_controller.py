@@ -82,17 +82,21 @@ def running_controller(
     folder: Path, *, deadline_ms: int = DEADLINE_MS
 ) -> Iterator[tuple[str, str]]:
     """Run a controller on a vault in ``folder``; give its URL and an administrator's token."""
-    with serving(open_embedded_service(folder), folder, deadline_ms=deadline_ms) as running:
+    with serving(open_embedded_service(folder), deadline_ms=deadline_ms) as running:
         yield running.url, running.token
 
 
 @contextmanager
 def serving(
-    service: Service, folder: Path, *, deadline_ms: int = DEADLINE_MS
+    service: Service, *, deadline_ms: int = DEADLINE_MS, head_ms: int = DEADLINE_MS
 ) -> Iterator[RunningController]:
     """Run a controller in front of ``service``, and close both at the end."""
     settings = Settings(
-        store=FolderStore(folder), key_file=folder / "vault.key", port=0, deadline_ms=deadline_ms
+        store=FolderStore(Path("elsewhere")),  # Opened by whoever gives the service.
+        key_file=Path("elsewhere"),
+        port=0,
+        deadline_ms=deadline_ms,
+        head_ms=head_ms,
     )
     server = serve.new_server(serve.application_of(service, settings), settings)
     listener = socket.create_server(("127.0.0.1", 0))

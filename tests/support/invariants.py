@@ -184,6 +184,11 @@ def check_step(before: World, after: World, transition: Transition) -> None:
     for event in transition.events:
         if isinstance(event, events.Granted):
             check_grant(before, after, event)
+        if isinstance(event, events.Renewed):
+            check_renewal(before, event)
+        if isinstance(event, events.Abandoned | events.Attested):
+            indexes = before.indexes if event.at is None else (event.at,)
+            assert not any(is_held(before, at) for at in indexes), "a person overtook a live lease"
     count_verdict(before, transition)
     for at in before.indexes:
         was, now = before.operation(at), after.operation(at)
@@ -199,6 +204,31 @@ def check_step(before: World, after: World, transition: Transition) -> None:
                 assert new.report.sha256 == old.report.sha256, "a receipt was replaced"
                 assert new.report.accepted is old.report.accepted, "a receipt changed its standing"
     row(after.workflow, now_ms=after.now_ms)
+
+
+def is_held(world: World, at: int) -> bool:
+    last = world.operation(at).last
+    return (
+        last is not None
+        and not world.operation(at).is_final
+        and not last.has_ended
+        and last.number > world.operation(at).closed_through
+        and world.now_ms < last.lease_until_ms + MARGIN_MS
+    )
+
+
+def check_renewal(before: World, event: events.Renewed) -> None:
+    definition, operation = before.definition(event.at), before.operation(event.at)
+    attempt = operation.attempts[event.number - 1]
+    assert event.number == len(operation.attempts), "renewed a lease that another has"
+    assert before.now_ms < attempt.lease_until_ms < event.lease_until_ms, "renewed a dead lease"
+    assert before.workflow.progress.switch is WorkflowStatus.ENABLED, "renewed while not enabled"
+    if attempt.mode is Mode.REPEAT:
+        retention_ms = definition.capability.idempotency_ms
+        assert retention_ms is not None
+        lands_ms = event.lease_until_ms + definition.max_in_flight_ms + limits.REPEAT_MARGIN_MS
+        first_ms = operation.attempts[0].granted_ms
+        assert lands_ms <= first_ms + retention_ms, "renewed beyond the life of the key"
 
 
 def check_grant(before: World, after: World, event: events.Granted) -> None:

@@ -257,9 +257,6 @@ class History:
         assert answer is not None
         return answer  # type: ignore[return-value]  # a begin is answered by a verdict
 
-    def begin_next(self, worker: str = "ann") -> Verdict:
-        return self.begin(worker)
-
     def report(
         self,
         outcome: Outcome,

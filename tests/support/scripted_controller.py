@@ -10,7 +10,7 @@ promises and loses replies.
 
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from onceward.controller import Controller
 from onceward.wire import base32hex, messages
@@ -224,6 +224,11 @@ class FaultyController:
         self._controller = controller
         self._faults: dict[str, deque[bool | None]] = {}
         self.counts: Counter[str] = Counter()
+
+    @property
+    def controller(self) -> Controller:
+        """This, as what it stands before; the type checker cannot see through ``__getattr__``."""
+        return cast("Controller", self)
 
     def lose(self, verb: str, *, after_effect: bool, calls_before: int = 0) -> None:
         """Let ``calls_before`` calls of ``verb`` through, then lose one."""

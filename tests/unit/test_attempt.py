@@ -264,6 +264,37 @@ def test_a_refused_renewal_tells_the_tool_whose_receipt_is_still_sent(
     assert client.run_operation(WORKFLOW, "upload", [upload]) == "late"
 
 
+def test_a_tool_that_changes_its_arguments_changes_nothing_that_was_declared(
+    controller: ScriptedController, client: Client
+) -> None:
+    granted = grant(arguments={"lines": [1, 2]})
+
+    @ow.tool("upload")
+    def upload(call: ow.Call) -> ow.Receipt:
+        call.arguments["lines"].clear()
+        return call.succeeded()
+
+    controller.script("begin", granted)
+    controller.script("complete", accepted())
+
+    client.run_operation(WORKFLOW, "upload", [upload])
+
+    assert granted.arguments == {"lines": [1, 2]}
+
+
+def test_a_result_is_the_same_value_now_and_when_it_is_reused(
+    controller: ScriptedController, client: Client
+) -> None:
+    @ow.tool("upload")
+    def upload(call: ow.Call) -> ow.Receipt:
+        return call.succeeded(result=("a", {"b": (1, 2)}))
+
+    controller.script("begin", grant())
+    controller.script("complete", accepted())
+
+    assert client.run_operation(WORKFLOW, "upload", [upload]) == ["a", {"b": [1, 2]}]
+
+
 def test_synchronous_and_asynchronous_tools_see_the_context_of_their_caller(
     controller: ScriptedController, client: Client
 ) -> None:
@@ -301,6 +332,38 @@ def test_an_asynchronous_tool_runs_on_the_loop_of_its_asynchronous_client(
     controller.script("complete", accepted())
 
     assert asyncio.run(main())[0] is True
+
+
+def test_a_tool_whose_turn_never_comes_is_given_back_and_not_called_later(
+    controller: ScriptedController, client: Client
+) -> None:
+    calls: list[int] = []
+
+    @ow.tool("upload")
+    async def upload(call: ow.Call) -> ow.Receipt:
+        calls.append(call.attempt)
+        return call.succeeded()
+
+    async def main() -> None:
+        home = asyncio.get_running_loop()
+
+        def run() -> None:
+            with pytest.raises(ow.Stopped):
+                client.run_operation(WORKFLOW, "upload", [upload], loop=home)
+
+        # The loop is blocked by this very join until the run has given up.
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+        await asyncio.sleep(0)
+
+    controller.script("begin", grant(timeout_ms=SOON_MS), stop())
+    controller.script("release", None)
+
+    asyncio.run(main())
+
+    assert calls == []
+    assert controller.verbs == ["begin", "release", "begin"]
 
 
 @pytest.mark.parametrize("raised", [ValueError("secret"), SystemExit(3), asyncio.CancelledError()])

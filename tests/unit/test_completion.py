@@ -473,3 +473,10 @@ def test_a_question_that_names_no_operation_there_is_refuses_the_receipt_with_it
     ask = messages.Begin(request_id="request-of-ann", operation="third")
     command = past.completion(Outcome.SUCCEEDED, then_begin=ask)
     assert past.refusal(command) is ProblemCode.NOT_FOUND
+
+
+def test_an_effect_that_a_query_found_under_another_name_is_suspect_too() -> None:
+    past = both().grant("execute").lease_over().grant("query").unknown().grant("repeat")
+    past.not_executed(3).later(1_000).grant("query").succeeded(effect_id="effect-2")
+    past.succeeded(1, effect_id="effect-1")
+    assert past.operation().is_double_suspected

@@ -803,10 +803,13 @@ def test_a_caller_that_lacks_one_tool_is_given_the_next_operation_that_it_can_ru
 def test_a_predecessor_stands_in_the_way_by_name(
     past: Callable[[], History], reason: str, until_or_none: bool
 ) -> None:
-    verdict = past().begin(operation="second")
+    made = past()
+    verdict = made.begin(operation="second")
     assert said(verdict) == reason
     assert isinstance(verdict, Wait | Stop)
     assert verdict.predecessor == 0
+    if isinstance(verdict, Wait):
+        assert verdict.until_ms > made.now_ms
     assert isinstance(verdict, Wait) is until_or_none
 
 
@@ -984,3 +987,51 @@ def test_no_lease_is_shorter_than_declared(definition: OperationDefinition) -> N
     assert last is not None
     assert last.granted_ms == START_MS + 3 * SECOND_MS
     assert last.lease_until_ms == last.call_before_ms == last.granted_ms + LEASE_MS
+
+
+# Corners of the table.
+
+
+def test_of_two_limits_that_are_reached_the_attempts_are_named() -> None:
+    assert answered(uncertain_with(100).revisions_used(2_000)) == "attempt_limit"
+
+
+def test_an_absent_answer_does_not_lengthen_the_backoff_of_what_said_no() -> None:
+    slow = Retry(attempts=2, first_ms=LEASE_MS, factor=1.0)
+    past = history(tool(query=True, retry=slow)).grant("execute").lease_over()
+    past.grant("query", to="eve").not_executed(1).later(10_000).absent(2)
+    assert answered(past.later(LEASE_MS - 10_001)) == "backing_off"
+    assert answered(past.later(1)) == "execute"
+
+
+def test_a_query_that_was_given_back_does_not_interrupt_a_row_of_unknown_answers() -> None:
+    past = asking().grant("execute").lease_over().grant("query").unknown().later(1_000)
+    past.grant("query").released().grant("query").unknown()
+    assert answered(past.later(1_999)) == "needs_decision"
+    assert answered(past.later(1)) == "query"
+
+
+def test_an_unknown_answer_that_is_evidence_puts_nothing_off() -> None:
+    past = asking().grant("execute").lease_over().grant("query").lease_over().grant("query")
+    past.unknown(2).released(3)
+    assert answered(past) == "query"
+
+
+def test_every_branch_is_followed_to_its_root() -> None:
+    past = history(
+        tool("left", after=()),
+        tool("right", after=()),
+        tool("join", after=("right", "left")),
+        tool("last", after=("join",)),
+    )
+    past.grant("execute", operation="left").unknown()
+    verdict = past.begin("bob", operation="last")
+    assert said(verdict) == "predecessor_needs_decision"
+    assert isinstance(verdict, Stop)
+    assert verdict.predecessor == 0
+
+
+def test_an_attempt_that_a_person_closed_is_not_waited_for_after_a_clock_went_back() -> None:
+    past = history(tool(max_in_flight_ms=0)).grant("execute").landed()
+    past.attested(Outcome.NOT_EXECUTED).later(-3_000)
+    assert answered(past) == "execute"

@@ -239,6 +239,14 @@ def test_all_revisions_count_but_those_of_renewals_alone(
     assert made.workflow.progress.counted == made.workflow.revision - revisions_of_renewals
 
 
+def test_a_revision_that_carries_a_renewal_beside_anything_else_counts() -> None:
+    past = history(tool()).grant("execute")
+    changes = (events.Renewed(0, 1, START_MS + LEASE_MS + 1), events.Paused())
+    stamp = Stamp(revision=past.workflow.revision + 1, ms=past.now_ms)
+    after = close(past.workflow, changes, stamp)
+    assert after.progress.counted == past.workflow.progress.counted + 1
+
+
 def test_only_a_grant_at_a_safe_moment_raises_the_high_water_mark() -> None:
     past = history(tool("first", retry=Retry(attempts=3)), tool("second"))
     assert past.workflow.progress.high_water_ms == 0

@@ -3,7 +3,8 @@
 import os
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 import pytest
@@ -142,19 +143,43 @@ def test_an_interrupted_leader_leaves_nobody_waiting(disk: Disk, group: GroupCom
     assert disk.batches == [["later"]]
 
 
+class InterruptedOnceError(Exception):
+    pass
+
+
+@contextmanager
+def one_interrupt_when(is_time: Callable[[], bool]) -> Iterator[None]:
+    """Interrupt the main thread once, in whatever it waits for, as Ctrl-C would."""
+    raised, left = threading.Event(), threading.Event()
+
+    def interrupt(number: int, frame: object) -> None:
+        if not raised.is_set():
+            raised.set()
+            raise InterruptedOnceError
+
+    def send() -> None:
+        while not is_time():
+            os.sched_yield()
+        # A signal that comes just before the thread begins to wait does not wake it: send again.
+        while not left.wait(0.01):
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    sender = ThreadSpawner().spawn("sender", send)
+    try:
+        yield
+    finally:
+        left.set()
+        sender.join()
+        signal.signal(signal.SIGUSR1, before)
+
+
 def test_a_caller_interrupted_while_it_waits_takes_its_write_out(
     disk: Disk, group: GroupCommit[str]
 ) -> None:
     callers = hold_up(disk, group, "first")
-
-    def interrupt() -> None:
-        wait_for_waiting(group, 1)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    interrupter = ThreadSpawner().spawn("interrupter", interrupt)
-    with pytest.raises(KeyboardInterrupt):
+    with one_interrupt_when(lambda: group.waiting == 1), pytest.raises(InterruptedOnceError):
         group.submit("mine")
-    assert interrupter.join()
     assert group.waiting == 0
     disk.is_open.set()
     callers.join()

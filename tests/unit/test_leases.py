@@ -328,3 +328,17 @@ def test_what_was_given_back_spends_an_attempt_number() -> None:
     verdict = past.begin()
     assert isinstance(verdict, Grant)
     assert verdict.number == 2
+
+
+@pytest.mark.parametrize("word", [Outcome.UNKNOWN, Outcome.NOT_EXECUTED])
+def test_an_execute_given_back_leaves_it_pending_whatever_a_query_said(word: Outcome) -> None:
+    past = asking().grant("execute").lease_over().grant("query", to="bob").released(1)
+    past.report(word, 2)
+    assert past.status == "pending"
+
+
+def test_a_release_under_a_success_that_a_person_has_to_look_at_permits_nothing() -> None:
+    past = plain().grant("execute").landed().attested(Outcome.NOT_EXECUTED).grant("execute")
+    past.succeeded(1).released(2)
+    assert past.status == "blocked"
+    assert not past.operation().one_more

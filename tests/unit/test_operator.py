@@ -347,3 +347,24 @@ def test_who_and_why_is_written() -> None:
         ),
     )
     assert past.now_ms == START_MS + LANDED_MS
+
+
+def test_a_call_may_land_by_the_latest_lease_of_all_also_after_a_clock_went_back() -> None:
+    past = keyed().grant("execute").at(100_000).renewed().at(96_000).unknown()
+    past.at(97_000).grant("repeat").lease_over()
+    past.at(100_000 + LANDED_MS - 1)
+    assert past.refusal(past.resolution(Outcome.NOT_EXECUTED)) is ProblemCode.MAY_STILL_LAND
+    assert past.later(1).attested(Outcome.NOT_EXECUTED).status == "not_executed"
+
+
+def test_what_was_only_given_back_and_then_attested_is_not_executed() -> None:
+    past = plain().grant("execute").released().landed().attested(Outcome.NOT_EXECUTED)
+    assert past.status == "not_executed"
+
+
+def test_a_persons_word_closes_every_attempt() -> None:
+    for outcome in (Outcome.SUCCEEDED, Outcome.NOT_EXECUTED):
+        past = asking().grant("execute").lease_over().grant("query").landed().lease_over()
+        assert past.attested(outcome).operation().closed_through == 2
+    past = asking().grant("execute").lease_over().abandoned("send")
+    assert past.operation().closed_through == 1

@@ -4,13 +4,13 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from onceward.sealed_folder import SpoolError
+from onceward.errors import SpoolError
 from onceward.spool import Spool, SpooledReceipt, machine_identity
 from onceward.spool_lanes import LANES_MAX
 from onceward.wire.identifiers import LeaseToken, OperationName
@@ -279,6 +279,39 @@ def test_of_a_grant_whose_call_may_have_been_made_nothing_is_known(root: Path) -
 
     with closing(opened(root, seed="next")) as spool:
         assert spool.uncalled(ORIGIN) == []
+
+
+@pytest.mark.parametrize(
+    "identity", [lambda: "another boot", lambda: None], ids=["another", "unknown"]
+)
+@pytest.mark.skipif(machine_identity() is None, reason="this machine has no identity")
+def test_on_another_machine_or_after_another_boot_nothing_is_known(
+    root: Path, identity: Callable[[], str | None]
+) -> None:
+    died(root, is_called=False)
+
+    with closing(
+        Spool.open(root, clock=ManualClock(), entropy=SeededEntropy("next"), identity=identity)
+    ) as spool:
+        assert spool.uncalled(ORIGIN) == []
+
+
+def test_a_lane_stays_held_while_a_child_has_its_lock(root: Path) -> None:
+    spool = opened(root)
+    spool.keep(receipt())
+    child = subprocess.Popen(
+        [sys.executable, "-c", "import sys; sys.stdin.read()"],
+        stdin=subprocess.PIPE,
+        pass_fds=[spool.lock_descriptor],
+    )
+    spool.close()
+
+    with closing(opened(root, seed="while it lives")) as other:
+        assert other.undelivered(ORIGIN) == []
+    with child:
+        child.kill()
+    with closing(opened(root, seed="once it is gone")) as other:
+        assert len(other.undelivered(ORIGIN)) == 1
 
 
 def test_the_grants_of_this_process_are_not_taken_for_a_predecessors(spool: Spool) -> None:

@@ -17,13 +17,19 @@ from onceward_controller.api.front_door import replies, reply_headers
 from onceward_controller.api.front_door.request_ids import new_request_id
 
 HEAD_BYTES_MAX = 64 * limits.KIB
-"""Of one head, counted in whole reads: the front door is the one that counts exactly."""
-HEAD_SECONDS = 10.0
+"""Of one head, counted in whole reads; of those that end, the front door counts exactly."""
 
 
-def bounded_connections(entropy: Entropy) -> type["BoundedConnection"]:
-    """Return the class of a server's connections, which draws request ids from ``entropy``."""
-    return type("BoundedConnection", (BoundedConnection,), {"entropy": entropy})
+def bounded_connections(entropy: Entropy, *, head_ms: int) -> type["BoundedConnection"]:
+    """Return the class of a server's connections.
+
+    Args:
+        entropy: For request ids.
+        head_ms: How long a connection may take until its first, or next, head is complete once it
+            has begun.
+    """
+    told = {"entropy": entropy, "head_ms": head_ms}
+    return type("BoundedConnection", (BoundedConnection,), told)
 
 
 class BoundedConnection(HttpToolsProtocol):
@@ -33,13 +39,14 @@ class BoundedConnection(HttpToolsProtocol):
 
     Attributes:
         entropy: For request ids.
-        head_seconds: How long a head may take.
+        head_ms: How long a head may take.
     """
 
     entropy: ClassVar[Entropy]
-    head_seconds: ClassVar[float] = HEAD_SECONDS
+    head_ms: ClassVar[int]
 
     _is_head_open = True
+    _head_began_now = False
     _head_bytes = 0
     _head_timer: asyncio.TimerHandle | None = None
 
@@ -54,18 +61,20 @@ class BoundedConnection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Count what comes while a head is open."""
-        self._head_bytes += len(data) if self._is_head_open else 0
-        if self._head_bytes > HEAD_BYTES_MAX:
-            self.send_400_response("the head of the request is too long")
-            return
+        """Count what came while a head is open, from the read after the one that opened it."""
+        self._head_began_now = False
         super().data_received(data)
+        if self._is_head_open and not self._head_began_now:
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_BYTES_MAX:
+                self.send_400_response("the head of the request is too long")
 
     def on_message_begin(self) -> None:
-        """Open a head; its first read was not counted if it came with the end of another."""
+        """Open a head."""
+        self._head_began_now = True
+        self._head_bytes = 0
         if not self._is_head_open:
             self._is_head_open = True
-            self._head_bytes = 0
             self._wait_for_head()
         super().on_message_begin()
 
@@ -98,7 +107,9 @@ class BoundedConnection(HttpToolsProtocol):
 
     def _wait_for_head(self) -> None:
         self._stop_waiting()
-        self._head_timer = self.loop.call_later(self.head_seconds, self.transport.close)
+        self._head_timer = self.loop.call_later(
+            self.head_ms / limits.SECOND_MS, self.transport.close
+        )
 
     def _stop_waiting(self) -> None:
         if self._head_timer is not None:

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from onceward_controller.cli import failures, refusal
+from onceward_controller.cli import demo_entry, failures, refusal
 from onceward_controller.cli.credential import credential_app
-from onceward_controller.cli.demo_group import demo_app
 from onceward_controller.cli.doctor import doctor
 from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.init import init
@@ -66,7 +65,7 @@ app.command("doctor")(doctor)
 app.add_typer(credential_app, name="credential")
 app.add_typer(workflows_app, name="workflows")
 app.add_typer(workflows_app, name="wf", hidden=True)
-app.add_typer(demo_app, name="demo")
+app.command("demo", context_settings=demo_entry.PASSED_ON)(demo_entry.demo)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -49,7 +49,7 @@ def of(
     view: WorkflowView, operation: OperationView, invocation: Invocation, *, now_ms: int
 ) -> tuple[Choice, ...]:
     """Return what can be decided about ``operation``, the harmless first."""
-    resolve = ("workflows", "resolve", view.id, operation.name)
+    resolve = ("workflows", "resolve", view.id)
     on = ("--revision", str(view.revision))
     evidence = ("--evidence", EVIDENCE)
     number = len(operation.attempts) + 1
@@ -59,7 +59,8 @@ def of(
             "It counts as done, and what waits for it goes on.",
             _folded(
                 invocation,
-                (*resolve, "--succeeded"),
+                resolve,
+                (operation.name, "--succeeded"),
                 ("--effect-id", EFFECT),
                 (*evidence, *on),
             ),
@@ -67,7 +68,7 @@ def of(
         Choice(
             "It did not happen.",
             not_executed_consequence(number) + _not_yet(operation, now_ms=now_ms),
-            _folded(invocation, (*resolve, "--not-executed"), (*evidence, *on)),
+            _folded(invocation, resolve, (operation.name, "--not-executed"), (*evidence, *on)),
         ),
         Choice(
             "I cannot tell.",
@@ -75,7 +76,8 @@ def of(
             "up for good: it never runs again, nor does what waits for it.",
             _folded(
                 invocation,
-                ("workflows", "abandon", view.id, "--operation", operation.name),
+                ("workflows", "abandon", view.id),
+                ("--operation", operation.name),
                 (*evidence, *on),
             ),
         ),

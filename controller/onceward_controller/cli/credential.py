@@ -48,8 +48,9 @@ class _Maker(Protocol):
 
 @credential_app.command("create")
 @shared
-def create(
+def create(  # noqa: PLR0913 - one parameter for each option
     invocation: Invocation,
+    *,
     role: Annotated[Issued, typer.Option("--role", help="What it is for.")],
     workflow: Annotated[
         str | None, typer.Option("--workflow", metavar="ID", help="A worker's one workflow.")
@@ -143,16 +144,14 @@ def _shown(
     def drawing() -> object:
         from onceward_controller.cli import sheet
 
-        return sheet.facts(
-            [
-                ("token", created.token),
-                ("accessor", created.accessor),
-                ("expires", f"{moments.clock(created.expires_ms)} ({until})"),
-            ]
-        )
+        facts = [
+            ("accessor", created.accessor),
+            ("expires", f"{moments.clock(created.expires_ms)} ({until})"),
+        ]
+        return sheet.below(sheet.facts(facts), sheet.token(created.token))
 
     output.data(created, drawing)
-    output.note("The token is not shown again. Use it as ONCEWARD_TOKEN.")
+    output.note("Use it as ONCEWARD_TOKEN.")
 
 
 def _ttl_ms(text: str) -> int:

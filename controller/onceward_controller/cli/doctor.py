@@ -9,11 +9,12 @@ from onceward_controller.cli.refusal import Ended
 @shared
 def doctor(
     invocation: Invocation,
+    *,
     store: place.StoreOption = None,
     key_file: place.KeyFile = None,
     endpoint_url: place.EndpointUrl = None,
 ) -> None:
-    """Examine store, clock, key file, disk and packages; exit code 1 when something is wrong."""
+    """Examine store, clock, key file, disk and packages. Exit code 1 when something is wrong."""
     if invocation.vault is not None and store is None:
         store = str(invocation.vault)
     where = place.settings(store, key_file, endpoint_url)
@@ -26,13 +27,12 @@ def doctor(
         from onceward_controller.cli import sheet
 
         return sheet.table(
-            ("", "what", "seen", "what to do"),
+            ("", "what", "seen"),
             [
                 (
                     sheet.text("ok") if finding.ok else sheet.text("WRONG", sheet.ALARM),
                     finding.name,
                     finding.seen,
-                    finding.fix,
                 )
                 for finding in report.findings
             ],

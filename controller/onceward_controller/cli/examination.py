@@ -8,7 +8,6 @@ The store is the last to be asked, since a store that does not answer takes its 
 """
 
 import shutil
-import sqlite3
 import sys
 from collections.abc import Callable
 from importlib import metadata
@@ -103,7 +102,7 @@ def clock_finding(store_ms: int, local_ms: int) -> Finding:
 
 
 def _versions() -> Finding:
-    seen = [f"python {sys.version.split()[0]}", f"sqlite {sqlite3.sqlite_version}"]
+    seen = [f"python {sys.version.split()[0]}"]
     missing = []
     for name in _PACKAGES:
         try:
@@ -120,7 +119,7 @@ def _key_file(where: Settings) -> Finding:
     try:
         read_key_file(where.key_file)
     except UnlockError as error:
-        fix = "as it says; a vault without its key file cannot be opened"
+        fix = "make it so, or name the right file: --key-file FILE"
         return Finding("key file", ok=False, seen=str(error), fix=fix)
     return Finding("key file", ok=True, seen=f"{where.key_file}, 0600, ours")
 
@@ -182,5 +181,5 @@ def _vault(store: Store, where: Settings) -> Finding:
 
 
 def _unusable(name: str, error: StoreError) -> Finding:
-    fix = "as it says; check address, credentials, bucket and network"
+    fix = "check the address, the credentials, the bucket and the network"
     return Finding(name, ok=False, seen=str(error), fix=fix)

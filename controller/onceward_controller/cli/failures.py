@@ -83,4 +83,6 @@ def usage(error: Exception) -> str | None:
     context: typer.Context | None = getattr(error, "ctx", None)
     path = "onceward" if context is None else context.command_path
     message = str(error.format_message()) if hasattr(error, "format_message") else str(error)
+    if message.startswith("Usage:"):  # A group without a command: its help says what there is.
+        return message
     return f"onceward: {message}\n  next: {path} --help"

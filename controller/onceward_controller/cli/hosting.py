@@ -10,6 +10,7 @@ too becomes an exception while a controller is hosted.
 
 import errno
 import os
+import resource
 import signal
 import socket
 from collections.abc import Iterator
@@ -67,6 +68,9 @@ def host(service: "Service", settings: "Settings", listener: socket.socket) -> N
     """
     from onceward_controller import serve
 
+    # What this process holds must not end in a core dump, nor its files in others' hands.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.umask(0o077)
     server = serve.new_server(serve.application_of(service, settings), settings)
     with _ended_by_sigterm():
         server.run(sockets=[listener])

@@ -1,7 +1,8 @@
 """``onceward init``: a vault, the key file that opens it, and the first administrator's token."""
 
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec import UNSET, Struct, UnsetType
@@ -10,6 +11,9 @@ from onceward_controller.cli import moments, place, private_file, tokens
 from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.invocation import Invocation, shared
 from onceward_controller.cli.refusal import Refusal
+
+if TYPE_CHECKING:
+    from onceward_controller.settings import Settings
 
 
 class Made(Struct, frozen=True):
@@ -30,6 +34,7 @@ class Made(Struct, frozen=True):
 @shared
 def init(
     invocation: Invocation,
+    *,
     store: place.StoreOption = None,
     key_file: place.KeyFile = None,
     endpoint_url: place.EndpointUrl = None,
@@ -38,7 +43,7 @@ def init(
         typer.Option("--token-file", metavar="FILE", help="Write the token there (0600), unshown."),
     ] = None,
 ) -> None:
-    """Make a vault, its key file and an administrator's token; overwrites nothing."""
+    """Make a vault, its key file and an administrator's token. Overwrites nothing."""
     where = place.settings(store, key_file, endpoint_url)
     if token_file is not None and token_file.exists():
         raise Refusal(
@@ -65,7 +70,7 @@ def init(
     invocation.output.note(f"  next: {_next(where)}")
 
 
-def _make(where: "place.Settings") -> None:
+def _make(where: "Settings") -> None:
     from onceward_controller import bootstrap
 
     where.key_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -76,9 +81,7 @@ def _make(where: "place.Settings") -> None:
         opened.close()
 
 
-def _next(where: "place.Settings") -> str:
-    import shlex
-
+def _next(where: "Settings") -> str:
     from onceward_controller.settings import FolderStore
 
     name = place.name_of(where)
@@ -93,13 +96,11 @@ def _next(where: "place.Settings") -> str:
 def _drawing(made: Made) -> object:
     from onceward_controller.cli import sheet
 
-    until = moments.clock(made.token_expires_ms)
-    return sheet.facts(
-        [
-            ("store", made.store),
-            ("key file", made.key_file),
-            ("token", f"{made.token or ''}"),
-            ("token file", f"{made.token_file or ''}"),
-            ("", f"the administrator's token, until {until}; it is not shown again"),
-        ]
-    )
+    facts = [
+        ("store", made.store),
+        ("key file", made.key_file),
+        ("token file", made.token_file or ""),
+        ("token ends", moments.clock(made.token_expires_ms)),
+    ]
+    shown = [sheet.token(made.token)] if made.token else []
+    return sheet.below(sheet.facts(facts), *shown, "")

@@ -116,7 +116,7 @@ def shared(command: Callable[Concatenate[Invocation, P], None]) -> Callable[...,
     """Return ``command`` with the shared options in the place of its first parameter."""
 
     @functools.wraps(command)
-    def called(ctx: typer.Context, **given: Any) -> None:
+    def called(ctx: typer.Context, **given: Any) -> None:  # noqa: ANN401 - any option of any command
         own = {name: value for name, value in given.items() if name not in _SHARED}
         invocation = _options(ctx, **{name: given[name] for name in given if name in _SHARED})
         ctx.obj = invocation

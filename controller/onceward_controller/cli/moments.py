@@ -11,6 +11,8 @@ _UNITS = {
     "h": limits.HOUR_MS,
     "d": limits.DAY_MS,
 }
+_SPOKEN = (("s", limits.SECOND_MS, 120), ("min", limits.MINUTE_MS, 120), ("h", limits.HOUR_MS, 48))
+"""A unit, its length, and how many of it are better said in the next."""
 _DURATION = re.compile(r"([1-9][0-9]{0,5})([smhd])")
 
 
@@ -33,16 +35,14 @@ def distance(time_ms: int, *, now_ms: int) -> str:
 
 
 def duration(length_ms: int) -> str:
-    """Return a length in its largest fitting unit, rounded down: ``90 s``, ``3 min``, ``2 d``."""
+    """Return a length in its largest fitting unit, rounded: ``90 s``, ``3 min``, ``8 h``."""
     if length_ms < limits.SECOND_MS:
         return f"{length_ms} ms"
-    if length_ms < 2 * limits.MINUTE_MS:
-        return f"{length_ms // limits.SECOND_MS} s"
-    if length_ms < 2 * limits.HOUR_MS:
-        return f"{length_ms // limits.MINUTE_MS} min"
-    if length_ms < 2 * limits.DAY_MS:
-        return f"{length_ms // limits.HOUR_MS} h"
-    return f"{length_ms // limits.DAY_MS} d"
+    for name, unit_ms, below in _SPOKEN:
+        count = (length_ms + unit_ms // 2) // unit_ms
+        if count < below:
+            return f"{count} {name}"
+    return f"{(length_ms + limits.DAY_MS // 2) // limits.DAY_MS} d"
 
 
 def parse_duration_ms(text: str) -> int:

@@ -46,7 +46,9 @@ class Output:
             text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
             self.text(printable_json(text))
         else:
-            draw(drawing())
+            from onceward_controller.cli import sheet
+
+            sheet.on_stdout(drawing())
 
     def text(self, line: str) -> None:
         """Write one line of data as it is."""
@@ -67,11 +69,3 @@ class Output:
         """Say something that must be said."""
         sys.stderr.write("".join(f"{printable(each)}\n" for each in line.split("\n")))
         sys.stderr.flush()
-
-
-def draw(drawing: object) -> None:
-    """Show ``drawing`` on stdout, as wide as the terminal."""
-    from rich.console import Console
-
-    console = Console(highlight=False, markup=False, emoji=False)
-    console.print(drawing)

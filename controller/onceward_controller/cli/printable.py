@@ -25,8 +25,7 @@ def printable_json(text: str) -> str:
 
 
 def _code(found: re.Match[str]) -> str:
-    point = ord(found[0])
-    return f"\\x{point:02x}" if point <= 0xFF else f"\\u{point:04x}"
+    return ascii(found[0])[1:-1]
 
 
 def _json_code(found: re.Match[str]) -> str:

@@ -34,7 +34,11 @@ def confirm(output: Output, question: str, *, yes: bool) -> None:
         )
     output.error("")
     if not typer.confirm(question, default=False, err=True):
-        raise Refusal(ExitCode.FAILED, "not confirmed; nothing was done", "nothing, as you wish")
+        raise Refusal(
+            ExitCode.FAILED,
+            "not confirmed; nothing was done",
+            "the same command, once you are sure",
+        )
 
 
 def read_token(output: Output, *, from_stdin: bool) -> str:

@@ -1,15 +1,17 @@
-"""The controller behind an address, with what only administrators ask for."""
+"""The controller behind an address, with what only the operator's program asks for."""
 
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
+import urllib3
 from msgspec import Struct
 from urllib3.exceptions import HTTPError
 
+from onceward.http_exchange import Exchange
 from onceward.ports import Clock
 from onceward.system import SystemClock
 from onceward.transport import HttpController
-from onceward.wire import limits, messages
+from onceward.wire import codec, limits, messages
 from onceward.wire.identifiers import WorkspaceName
 from onceward.wire.problems import ProblemCode, UnavailableError
 from onceward_controller.cli.address import Address
@@ -34,6 +36,11 @@ class Look(Struct, frozen=True):
 class RemoteController(HttpController):
     """``HttpController``, with credentials and health."""
 
+    def __init__(self, address: Address, workspace: WorkspaceName, clock: Clock) -> None:
+        super().__init__(address.url, address.token, workspace=workspace, clock=clock)
+        self._administration = Exchange(address.url, address.token, clock)
+        self._clock = clock
+
     @classmethod
     def at(cls, address: Address, workspace: WorkspaceName) -> "RemoteController":
         """Return the controller at ``address``; nothing is sent yet.
@@ -42,7 +49,7 @@ class RemoteController(HttpController):
             Refusal: The address is none that a token may be sent to.
         """
         try:
-            return cls(address.url, address.token, workspace=workspace, clock=SystemClock())
+            return cls(address, workspace, SystemClock())
         except ValueError as error:
             raise Refusal(
                 ExitCode.USAGE,
@@ -56,31 +63,36 @@ class RemoteController(HttpController):
         Raises:
             ProblemError: As ``service.credentials.create``, or the controller gave no answer.
         """
-        return self._post("/v1/credentials", body, messages.CredentialCreated)
+        reply = self._administration.send("POST", "/v1/credentials", codec.encode(body))
+        return codec.decode(reply, messages.CredentialCreated)
 
-    def look(self, clock: Clock) -> Look:
+    def look(self) -> Look:
         """Return whether the controller can serve, and how far its clock is from ours.
 
         Raises:
-            ProblemError: It gave no answer.
+            UnavailableError: It gave no answer.
         """
-        began_ms = clock.wall_ms()
+        began_ms = self._clock.wall_ms()
         try:
-            # Not through ``_send``: the time is in a header, and no token is needed.
-            reply = self._pool.urlopen(
-                "GET", f"{self._path}/readyz", redirect=False, retries=False, timeout=_LOOK_SECONDS
-            )
+            # A plain request: the time is in a header of the reply, and no token is needed.
+            with urllib3.PoolManager(retries=False, timeout=_LOOK_SECONDS) as pool:
+                reply = pool.request("GET", f"{self.origin}/readyz", redirect=False)
         except HTTPError as error:
             raise UnavailableError(
                 ProblemCode.UNREACHABLE,
                 f"the controller cannot be reached: url=`{self.origin}` "
                 f"error=`{type(error).__name__}`",
             ) from None
-        middle_ms = (began_ms + clock.wall_ms()) // 2
+        middle_ms = (began_ms + self._clock.wall_ms()) // 2
+        is_ready = reply.status == HTTPStatus.OK
         try:
             told_ms = int(parsedate_to_datetime(reply.headers["date"]).timestamp() * 1000)
         except (KeyError, ValueError):
-            return Look(is_ready=reply.status == HTTPStatus.OK, apart_ms=None)
+            return Look(is_ready=is_ready, apart_ms=None)
         # The header has whole seconds: on average the true time is half a second later.
-        apart_ms = told_ms + limits.SECOND_MS // 2 - middle_ms
-        return Look(is_ready=reply.status == HTTPStatus.OK, apart_ms=apart_ms)
+        return Look(is_ready=is_ready, apart_ms=told_ms + limits.SECOND_MS // 2 - middle_ms)
+
+    def close(self) -> None:
+        """See ``Controller``."""
+        self._administration.close()
+        super().close()

@@ -12,6 +12,7 @@ from onceward_controller.cli.invocation import Invocation, shared
 @shared
 def serve(
     invocation: Invocation,
+    *,
     store: place.StoreOption = None,
     key_file: place.KeyFile = None,
     endpoint_url: place.EndpointUrl = None,
@@ -24,7 +25,7 @@ def serve(
         typer.Option("--port", min=0, max=65_535, help="[env: ONCEWARD_PORT; 8686]."),
     ] = None,
 ) -> None:
-    """Run a controller on a vault that `init` made; for containers, so it makes nothing itself."""
+    """Run a controller on a vault that `init` made. For containers: it makes nothing."""
     where = place.settings(store, key_file, endpoint_url, host=host, port=port)
     from onceward_controller import bootstrap
     from onceward_controller.settings import FolderStore
@@ -40,4 +41,4 @@ def serve(
             hosting.host(service, where, listener)
         finally:
             service.close()
-    invocation.output.note("controller ended; everything is durable")
+            invocation.output.note("controller ended; everything is durable")

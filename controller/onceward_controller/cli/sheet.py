@@ -6,7 +6,6 @@ since a wrapped command cannot be copied.
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -33,15 +32,28 @@ def heading(words: str) -> Group:
     return Group("", Text(words, style=HEADING))
 
 
+def below(*parts: RenderableType) -> Group:
+    """Return the parts below each other."""
+    return Group(*parts)
+
+
 def indented(*parts: RenderableType) -> Padding:
     """Return the parts below each other, under a heading."""
-    return Padding(Group(*parts), INDENT)
+    return Padding(Group(*parts), INDENT, expand=False)
 
 
-def command(lines: Iterable[str]) -> Padding:
+def command(lines: Iterable[str]) -> Group:
     """Return a command as it is to be copied, whatever the width of the terminal."""
-    shown = [Text(printable(line), no_wrap=True, overflow="ignore") for line in lines]
-    return Padding(Group(*shown), (0, 0, 0, 4))
+    return Group(*(_whole(f"    {line}") for line in lines))
+
+
+def token(secret: str) -> Group:
+    """Return a token on a line of its own, whole, so that it can be copied."""
+    return Group("", Text("token, shown this once:", style=FAINT), _whole(secret))
+
+
+def _whole(line: str) -> Text:
+    return Text(printable(line), no_wrap=True, overflow="ignore")
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> Table:
@@ -65,7 +77,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, keep:
     return made
 
 
-def value(content: Any) -> str:
+def value(content: object) -> str:
     """Return a JSON value on one line, cut where it is too long for a screen."""
     written = json.dumps(content, ensure_ascii=False, sort_keys=True)
     if len(written) <= VALUE_CHARACTERS_MAX:
@@ -81,4 +93,14 @@ def short(content: str, width: int) -> str:
 
 def on_stderr(drawing: RenderableType) -> None:
     """Show ``drawing`` beside the data, for a question that follows it."""
-    Console(stderr=True, highlight=False, markup=False, emoji=False).print(drawing)
+    _print(Console(stderr=True, highlight=False, markup=False, emoji=False), drawing)
+
+
+def on_stdout(drawing: RenderableType) -> None:
+    """Show ``drawing`` as the data that was asked for."""
+    _print(Console(highlight=False, markup=False, emoji=False), drawing)
+
+
+def _print(console: Console, drawing: RenderableType) -> None:
+    # Everything but commands fits the terminal by itself; a command that was cut would be wrong.
+    console.print(drawing, crop=False)

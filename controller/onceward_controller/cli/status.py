@@ -39,7 +39,7 @@ class Status(Struct, frozen=True):
 
 @shared
 def status(invocation: Invocation) -> None:
-    """One screen: the controller, its store, its clock, and what needs you (exit code 3)."""
+    """Show controller, store, clock and what needs you. Exit code 3 when something does."""
     with connection.connected(invocation) as controller, connection.about(invocation):
         found = _look(controller, invocation)
     now_ms = SystemClock().wall_ms()
@@ -55,14 +55,14 @@ def status(invocation: Invocation) -> None:
 
 
 def _look(controller: Controller, invocation: Invocation) -> Status:
-    from onceward_controller.cli.remote import RemoteController
+    from onceward_controller.cli.remote import Look, RemoteController
 
-    where, is_ready, apart_ms = str(invocation.vault), True, 0
+    where, seen = str(invocation.vault), Look(is_ready=True, apart_ms=0)
     if isinstance(controller, RemoteController):
-        seen = controller.look(SystemClock())
-        where, is_ready, apart_ms = controller.origin, seen.is_ready, seen.apart_ms
+        where, seen = controller.origin, controller.look()
     counts: dict[RowClass, int] = {}
-    is_counted, urgent = True, ()
+    is_counted = True
+    urgent: tuple[WorkflowRow, ...] = ()
     for row_class in words.CLASSES:
         page = controller.workflows(
             WorkspaceName(invocation.workspace), row_class=row_class, limit=limits.PAGE_ROWS_MAX
@@ -73,8 +73,8 @@ def _look(controller: Controller, invocation: Invocation) -> Status:
             urgent = page.rows[:SHOWN_MAX]
     return Status(
         controller=where,
-        store="reachable" if is_ready else "unreachable",
-        clock_apart_ms=apart_ms,
+        store="reachable" if seen.is_ready else "unreachable",
+        clock_apart_ms=seen.apart_ms,
         workspace=invocation.workspace,
         counts=counts,
         is_counted=is_counted,

@@ -8,6 +8,9 @@ from onceward_controller.cli import moments, sheet, words, workflow_list
 from onceward_controller.cli.invocation import Invocation
 from onceward_controller.cli.status import Status
 
+RESOLUTION_MS = 2 * limits.SECOND_MS
+"""The time of a reply has whole seconds, and the server that writes it sets it once a second."""
+
 
 def draw(status: Status, invocation: Invocation, *, now_ms: int) -> Group:
     """Return the screen; what needs a person comes last, next to the prompt."""
@@ -54,7 +57,7 @@ def _waiting(count: int) -> str:
 def _clock(apart_ms: int | None) -> str:
     if apart_ms is None:
         return "the controller does not tell"
-    if abs(apart_ms) <= limits.SECOND_MS:
+    if abs(apart_ms) <= RESOLUTION_MS:
         return "as here"
     side = "ahead of" if apart_ms > 0 else "behind"
     apart = f"{moments.duration(abs(apart_ms))} {side} this machine's"

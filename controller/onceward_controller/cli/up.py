@@ -66,7 +66,7 @@ def up(
             hosting.host(service, where, listener)
         finally:
             service.close()
-    invocation.output.note("controller ended; everything is durable")
+            invocation.output.note("controller ended; everything is durable")
 
 
 def _make_folder(folder: Path) -> None:
@@ -129,14 +129,13 @@ def _announce(invocation: Invocation, known: Profile, *, is_new: bool) -> None:
     def drawing() -> object:
         from onceward_controller.cli import sheet
 
-        return sheet.facts(
-            [
-                ("controller", known.url),
-                ("everything in", known.data),
-                ("token", (token or "").strip()),
-                ("token file", str(known.token_file)),
-            ]
-        )
+        facts = [
+            ("controller", known.url),
+            ("everything in", known.data),
+            ("token file", str(known.token_file)),
+        ]
+        shown = [sheet.token(token.strip())] if token else []
+        return sheet.below(sheet.facts(facts), *shown, "")
 
     invocation.output.data(serving, drawing)
     if is_new:

@@ -44,10 +44,10 @@ NEXT: dict[str, str] = {
 """``OperationView.next`` in words: the answer that a worker would get now."""
 
 _ROWS: dict[RowClass, str] = {
-    RowClass.DRAFT: "draft: review, then enable",
-    RowClass.READY: "ready: waits for a worker",
+    RowClass.DRAFT: "draft: review, enable",
+    RowClass.READY: "ready for a worker",
     RowClass.ACTIVE: "running",
-    RowClass.WAITING: "waiting: a worker settles it",
+    RowClass.WAITING: "waiting: a worker looks",
     RowClass.ATTENTION: "NEEDS YOU",
     RowClass.PAUSED: "paused: enable to go on",
     RowClass.DONE: "done",
@@ -56,10 +56,10 @@ _ROWS: dict[RowClass, str] = {
 CLASSES: dict[RowClass, str] = {
     RowClass.ATTENTION: "need you",
     RowClass.ACTIVE: "running",
-    RowClass.WAITING: "waiting, a worker settles them",
+    RowClass.WAITING: "waiting, a worker looks",
     RowClass.READY: "ready for a worker",
     RowClass.PAUSED: "paused",
-    RowClass.DRAFT: "drafts, to be enabled",
+    RowClass.DRAFT: "drafts, to be reviewed",
     RowClass.DONE: "done",
 }
 """The drawers of a listing, in the order of urgency."""
@@ -97,12 +97,12 @@ def sentence(view: WorkflowView) -> str:
             return "Abandoned: nothing of it runs again. What was recorded stays."
         case WorkflowStatus.DRAFT:
             return "Draft: nothing runs until somebody has reviewed and enabled it."
+        case WorkflowStatus.ENABLED | WorkflowStatus.PAUSED | WorkflowStatus.FAILED:
+            pass
     if waiting:
         names = ", ".join(f"`{each.name}`" for each in waiting)
         paused = " The workflow is paused, too." if view.status is WorkflowStatus.PAUSED else ""
-        return (
-            f"NEEDS YOU: {names} stopped and goes on only by your decision, below.{paused}{still}"
-        )
+        return f"NEEDS YOU: {names} stopped, and only your decision lets it go on.{paused}{still}"
     if view.status is WorkflowStatus.PAUSED:
         return f"Paused: nothing starts until somebody enables it.{still}"
     if running:

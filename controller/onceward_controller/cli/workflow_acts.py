@@ -6,7 +6,7 @@ needs words and the revision it was made on: what has changed since is refused, 
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -39,7 +39,7 @@ def create(
         str, typer.Argument(metavar="FILE", help="The definition as JSON; `-` reads stdin.")
     ],
 ) -> None:
-    """Write a workflow down. It is a draft: nothing runs before somebody enables it."""
+    """Write a workflow down. It is a draft: nothing runs before it is enabled."""
     body = definition_file.read(invocation, file)
     with connection.connected(invocation) as controller, connection.about(invocation):
         view = controller.create_workflow(WorkspaceName(invocation.workspace), body)
@@ -48,7 +48,7 @@ def create(
 
 @shared
 def enable(invocation: Invocation, workflow: Id, yes: Yes = False) -> None:
-    """Let a workflow run, or go on after a pause; shows what it will do, and asks."""
+    """Let it run, or go on after a pause. Shows what it will do, and asks."""
     with _on(invocation, workflow) as (controller, found):
         if not yes and prompts.is_person():
             from onceward_controller.cli import review, sheet
@@ -61,16 +61,17 @@ def enable(invocation: Invocation, workflow: Id, yes: Yes = False) -> None:
 
 @shared
 def pause(invocation: Invocation, workflow: Id) -> None:
-    """Start nothing more of a workflow, from now on; attempts that run may still report."""
+    """Start nothing more of it. Attempts that run may still report."""
     with _on(invocation, workflow) as (controller, found):
         _told(invocation, controller.pause(found))
 
 
 @shared
-def resolve(
+def resolve(  # noqa: PLR0913 - one parameter for each option
     invocation: Invocation,
     workflow: Id,
     operation: Annotated[str, typer.Argument(metavar="OP", help="The operation's name.")],
+    *,
     succeeded: Annotated[bool, typer.Option("--succeeded", help="It happened.")] = False,
     not_executed: Annotated[
         bool,
@@ -88,7 +89,7 @@ def resolve(
     revision: Revision = None,
     yes: Yes = False,
 ) -> None:
-    """Say what happened where nobody knows: your word, recorded for good."""
+    """Say what happened where nobody knows. Your word is kept for good."""
     if succeeded == not_executed:
         raise Refusal(
             ExitCode.USAGE,
@@ -126,6 +127,7 @@ def resolve(
 def abandon(
     invocation: Invocation,
     workflow: Id,
+    *,
     operation: Annotated[
         str | None, typer.Option("--operation", metavar="OP", help="Only this operation.")
     ] = None,
@@ -133,7 +135,7 @@ def abandon(
     revision: Revision = None,
     yes: Yes = False,
 ) -> None:
-    """Give up a workflow, or one operation of it, for good."""
+    """Give up all of it, or one operation, for good."""
     evidence, revision = _decided(invocation, workflow, evidence, revision)
     body = messages.Abandon(evidence=evidence, revision=revision, operation=operation)
     what = "Nothing of this workflow" if operation is None else f"`{operation}`"
@@ -193,7 +195,7 @@ def _operation(view: WorkflowView, name: str, invocation: Invocation) -> Operati
     )
 
 
-def _json(text: str | None) -> Any:
+def _json(text: str | None) -> object:
     if text is None:
         return None
     try:

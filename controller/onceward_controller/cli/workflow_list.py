@@ -10,7 +10,7 @@ from onceward_controller.cli import moments, sheet, words
 
 ID_CHARACTERS = 11
 """``wf_`` and eight more: enough to be unique among a million, and to be typed."""
-_NAME_CHARACTERS = 26
+_NAME_CHARACTERS = 22
 
 
 def draw_rows(rows: Sequence[WorkflowRow], *, now_ms: int) -> RenderableType:
@@ -24,10 +24,11 @@ def draw_rows(rows: Sequence[WorkflowRow], *, now_ms: int) -> RenderableType:
                 sheet.short(row.label or row.key, _NAME_CHARACTERS),
                 _state(row),
                 f"{row.succeeded}/{row.operations}",
-                moments.distance(row.at_ms, now_ms=now_ms),
+                _when(row, now_ms=now_ms),
             )
             for row in rows
         ],
+        keep=2,
     )
 
 
@@ -56,6 +57,12 @@ def _state(row: WorkflowRow) -> Text:
     if row.row_class is RowClass.DONE:
         style = sheet.FAINT
     return sheet.text(words.of_row(row), style)
+
+
+def _when(row: WorkflowRow, *, now_ms: int) -> str:
+    when = moments.distance(row.at_ms, now_ms=now_ms)
+    # Of a running workflow the row says when its lease must have been renewed or be over.
+    return f"check {when}" if row.at_ms > now_ms else when
 
 
 def _what(change: Change) -> Text:

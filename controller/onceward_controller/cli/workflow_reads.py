@@ -1,10 +1,10 @@
 """``onceward workflows list | show | history``: looking, which changes nothing."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
 
-from onceward.controller import Controller
 from onceward.system import SystemClock
 from onceward.wire import limits, messages
 from onceward.wire.identifiers import WorkspaceName
@@ -19,6 +19,7 @@ All = Annotated[bool, typer.Option("--all", help="Every page, not only the first
 @shared
 def list_workflows(
     invocation: Invocation,
+    *,
     row_class: Annotated[
         RowClass | None, typer.Option("--class", help="Only workflows in this state.")
     ] = None,
@@ -33,12 +34,18 @@ def list_workflows(
     ] = "",
     every: All = False,
 ) -> None:
-    """What there is, and what it asks of you; the urgent first."""
-    asked = {"row_class": row_class, "key": key, "limit": limit}
+    """What there is, and what it asks of you: the urgent first."""
     with connection.connected(invocation) as controller, connection.about(invocation):
-        page = _page(controller, invocation.workspace, after, **asked)
+        ask = partial(
+            controller.workflows,
+            WorkspaceName(invocation.workspace),
+            row_class=row_class,
+            key=key,
+            limit=limit,
+        )
+        page = ask(after=after)
         while every and page.after:
-            further = _page(controller, invocation.workspace, page.after, **asked)
+            further = ask(after=page.after)
             page = messages.WorkflowPage(rows=page.rows + further.rows, after=further.after)
     output, now_ms = invocation.output, SystemClock().wall_ms()
     if not page.rows:
@@ -57,7 +64,7 @@ def list_workflows(
 
 @shared
 def show(invocation: Invocation, workflow: Id) -> None:
-    """One workflow: where it stands, what was recorded, what you can decide."""
+    """Everything about one workflow, and what you can decide."""
     with connection.connected(invocation) as controller:
         with connection.about(invocation):
             found = prefixes.whole(controller, invocation, workflow)
@@ -75,7 +82,7 @@ def history(
     ] = 0,
     every: All = False,
 ) -> None:
-    """Every change to one workflow, oldest first: when, by whom, what."""
+    """Every change: when, by whom, what. Oldest first."""
     with connection.connected(invocation) as controller:
         with connection.about(invocation):
             found = prefixes.whole(controller, invocation, workflow)
@@ -101,17 +108,3 @@ def draw_view(invocation: Invocation, view: messages.WorkflowView) -> None:
         return workflow_sheet.draw(view, invocation, now_ms=SystemClock().wall_ms())
 
     invocation.output.data(view, drawing)
-
-
-def _page(
-    controller: Controller,
-    workspace: str,
-    after: str,
-    *,
-    row_class: RowClass | None,
-    key: str | None,
-    limit: int,
-) -> messages.WorkflowPage:
-    return controller.workflows(
-        WorkspaceName(workspace), row_class=row_class, key=key, after=after, limit=limit
-    )

@@ -112,7 +112,7 @@ def _came_to(operation: OperationView, attempt: AttemptView, *, now_ms: int) -> 
         is_live = operation.status is OperationStatus.IN_FLIGHT and now_ms < attempt.lease_until_ms
         if is_live:
             return f"running, lease ends {until}{renewed}"
-        return f"never reported; its lease ended {until}{renewed}"
+        return f"never reported; lease ended {until}{renewed}"
     outcomes = _QUERY_OUTCOMES if attempt.mode is Mode.QUERY else _OUTCOMES
     effect = f", effect {attempt.effect_id}" if attempt.effect_id else ""
     evidence = " (evidence only)" if attempt.standing == "evidence" else ""

@@ -7,7 +7,7 @@ from onceward_controller.cli import workflow_acts, workflow_reads
 workflows_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="What there is, what it asks of you, and what you say to it (short: wf).",
+    help="See what there is and what it asks of you, and answer. Short: wf.",
 )
 workflows_app.command("list")(workflow_reads.list_workflows)
 workflows_app.command("show")(workflow_reads.show)

@@ -5,7 +5,8 @@
                                 `-- read <-'
 
 Nobody hears an answer before what it rests on is durable. An answer that writes nothing rests on
-a head that was looked up after the question came; one that writes, on the create itself.
+a head that was looked up after the question came; one that writes, on the create itself. Neither
+rests on a time that the store's reply to either has shown to be wrong.
 
 Commands for one workflow that arrive while its revision is being written are decided together, in
 order, and leave in the next: whoever gets the lane next takes everything that waits in it.
@@ -25,9 +26,10 @@ from onceward_controller.protocol.decide import decide, needs
 from onceward_controller.protocol.recording import Stamp
 from onceward_controller.protocol.workflow import Workflow, evolve
 from onceward_controller.service.heads import Heads
+from onceward_controller.service.retraction import releases, retracted
 from onceward_controller.service.rows import RowWriter
 from onceward_controller.vault.body import Entry
-from onceward_controller.vault.store import ConflictError
+from onceward_controller.vault.store import ConflictError, StoreError
 from onceward_controller.vault.vault import Vault
 from onceward_controller.vault.workflow_log import Head, WorkflowLog
 
@@ -152,9 +154,8 @@ class Transactor:
         for _ in range(TRIES_MAX):
             if head is None:
                 raise unknown_workflow()
-            now = moment(
-                self._vault.time.read(), high_water_ms=head.workflow.progress.high_water_ms
-            )
+            steps = self._vault.time.steps
+            now = self._moment(head)
             stamp = Stamp(revision=head.tip.revision + 1, ms=now.ms, safe=now.safe)
             state, entries, outcomes = self._decided(log, head, batch, now, stamp)
             if entries:
@@ -165,9 +166,13 @@ class Transactor:
                     continue
                 self._heads.put(workflow, head)
                 self._rows.moved(head)
+                if self._vault.time.steps != steps:
+                    head = self._taken_back(workflow, log, head, entries)
+                    now = self._moment(head)
+                    outcomes = [retracted(outcome, now) for outcome in outcomes]
             elif not is_fresh:
                 known, head, is_fresh = head, self._newest(workflow, log, head), True
-                if head is not known:
+                if head is not known or self._vault.time.steps != steps:
                     continue
             for waiting, outcome in zip(batch, outcomes, strict=True):
                 waiting.outcome = (
@@ -212,6 +217,30 @@ class Transactor:
                 )
             outcomes.append(transition.answer)
         return state, entries, outcomes
+
+    def _taken_back(
+        self, workflow: WorkflowId, log: WorkflowLog, head: Head, entries: Sequence[Entry]
+    ) -> Head:
+        """Release what ``entries`` granted; left undone, it counts as calls of unknown outcome."""
+        released = releases(entries)
+        if not released:
+            return head
+        now = self._moment(head)
+        stamp = Stamp(revision=head.tip.revision + 1, ms=now.ms, safe=now.safe)
+        state = head.workflow
+        for event in (event for entry in released for event in entry.events):
+            state = evolve(state, event, stamp)
+        try:
+            head = log.append(head, state, released, stamp)
+        except StoreError:
+            self._heads.drop(workflow)
+            return head
+        self._heads.put(workflow, head)
+        self._rows.moved(head)
+        return head
+
+    def _moment(self, head: Head) -> Moment:
+        return moment(self._vault.time.read(), high_water_ms=head.workflow.progress.high_water_ms)
 
     def _newest(self, workflow: WorkflowId, log: WorkflowLog, known: Head | None) -> Head | None:
         head = log.load() if known is None else log.refresh(known)

@@ -165,14 +165,16 @@ class Workflows:
         if head is None:
             # The row goes first: a crash in between leaves a row too many, which leads nowhere,
             # and never a workflow that no listing shows.
-            state = create(event)
-            self._vault.index.write(state.plan, row(state, now_ms=stamp.ms))
+            state, index = create(event), self._vault.index
+            line = row(state, now_ms=stamp.ms)
+            index.write(state.plan, line)
             try:
                 head = log.create(key, caller.principal, event, stamp)
             except ConflictError:
                 head = log.load()
                 if head is None:
                     raise
+                index.withdraw(state.plan, line, kept=index.name(head.workflow.plan, head.row))
         self._heads.put(workflow, head)
         return head
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from onceward.sealing import Kind
 from onceward.wire.tokens import Role
+from onceward_controller.vault import layout
 from onceward_controller.vault.damage import DamagedLogError
 from onceward_controller.vault.datakeys import DataKeys
 from onceward_controller.vault.log import EMPTY, Desk, RevisionLog, SealKey
@@ -59,7 +60,7 @@ class CredentialLogs:
         self._log(accessor).append(EMPTY, msgspec.msgpack.encode(record), self._sealing_key())
 
     def read(self, accessor: str) -> CredentialRecord | None:
-        """Return what is stored of a credential, None when there is none.
+        """Return what is stored of a credential, None when there is none. One LIST, one GET.
 
         Raises:
             IntegrityError: It is not what was written.
@@ -68,6 +69,8 @@ class CredentialLogs:
         log = self._log(accessor)
         newest = log.newest()
         if newest == 0:
+            # An accessor that nobody has costs the round trips of one that somebody has.
+            self._desk.store.get(layout.revision_name(self._naming.credential_log(accessor), 1))
             return None
         [stored] = log.fetch([newest])
         body = log.open(newest, stored, self._sealing_key())

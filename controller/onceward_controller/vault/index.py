@@ -82,6 +82,21 @@ class Index:
             if older.revision < row.revision:
                 self._store.delete(self.name(plan, older))
 
+    def withdraw(self, plan: Plan, row: Row, *, kept: str) -> None:
+        """Delete a row that was written for a workflow which somebody else created.
+
+        Args:
+            plan: What was to be created.
+            row: Its row.
+            kept: Name of the row in force, which may be the same.
+
+        Raises:
+            StoreError: It may still be there.
+        """
+        name = self.name(plan, row)
+        if name != kept:
+            self._store.delete(name)
+
     def name(self, plan: Plan, row: Row) -> str:
         """Return the name of a row; the same for the same plan and row, always."""
         identity = plan.identity

@@ -33,7 +33,8 @@ class Head(Struct, frozen=True):
 
     Attributes:
         row: The index row in force.
-        former_row: The one whose place it took in this revision, if it took one's.
+        former_row: The one whose place it took, as far as the revisions just written or read tell:
+            it may still be there.
     """
 
     workflow: Workflow
@@ -84,10 +85,12 @@ class WorkflowLog:
         )
         key = self._keys.open(self._key_name, newest_key, wrapped)
         tip = self._log.verify(stored[-len(since) :])
-        workflow, in_force = replay(
-            [(n, self._open(n, each, key)) for n, each in zip(wanted, stored, strict=True)]
+        opened = [(n, self._open(n, each, key)) for n, each in zip(wanted, stored, strict=True)]
+        workflow, in_force = replay(opened)
+        rows = [body.row or body.snapshot_row for _, body in opened[-len(since) :]]
+        return Head(
+            workflow=workflow, tip=tip, key=key, row=in_force, former_row=_former(rows, in_force)
         )
-        return Head(workflow=workflow, tip=tip, key=key, row=in_force)
 
     def refresh(self, head: Head) -> Head:
         """Return the newest state, ``head`` itself when nothing is newer. One LIST at least.
@@ -110,10 +113,13 @@ class WorkflowLog:
         stored = self._log.fetch(revisions)
         tip = self._log.verify(stored, since=head.tip)
         workflow, in_force = head.workflow, head.row
+        rows: list[Row | None] = [head.row]
         for revision, each in zip(revisions, stored, strict=True):
             body = self._open(revision, each, head.key)
             workflow, in_force = advance(workflow, in_force, revision, body)
-        return Head(workflow=workflow, tip=tip, key=head.key, row=in_force)
+            rows.append(body.row)
+        former = _former(rows, in_force)
+        return Head(workflow=workflow, tip=tip, key=head.key, row=in_force, former_row=former)
 
     def create(self, key: SealKey, actor: str, event: events.Created, stamp: Stamp) -> Head:
         """Write revision 1.
@@ -205,7 +211,9 @@ class WorkflowLog:
         progress = head.workflow.progress
         if at in progress.finished:
             return progress.finished[at]
-        page = next(page for page in progress.pages if page.holds(at))
+        # Evidence that came after an operation moved to a page has moved it again: the later page
+        # names the revision that carries its last record.
+        page = next(page for page in reversed(progress.pages) if page.holds(at))
         content = self.objects.read(Kind.PAGE, page.digest, head.key)
         if content is None:
             raise DamagedLogError(f"a page is missing: digest=`{page.digest}`")
@@ -224,3 +232,8 @@ class WorkflowLog:
             return bodies.decode(self._log.open(revision, stored, key))
         except msgspec.MsgspecError as error:
             raise DamagedLogError(f"revision {revision} cannot be read: {error}") from None
+
+
+def _former(rows: Sequence[Row | None], in_force: Row) -> Row | None:
+    """Return the last of ``rows``, oldest first, before the one in force."""
+    return next((each for each in reversed(rows) if each not in (None, in_force)), None)

@@ -74,7 +74,7 @@ def without_values(message: str, root: str = json_path.ROOT) -> str:
     if unknown:
         fact = f"object contains unknown field `{json_path.render((None, unknown['name']))}`"
     elif not fact.startswith(("Expected ", "Object missing required field ")):
-        fact = fact.partition("'")[0].rstrip()  # What is quoted is a value.
+        fact = re.split("['\"]", fact, maxsplit=1)[0].rstrip()  # What is quoted is a value.
     if root != json_path.ROOT:
         path = path.replace(json_path.ROOT, root, 1)
     else:

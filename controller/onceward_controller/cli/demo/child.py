@@ -17,8 +17,9 @@ LOG_LINES_SHOWN = 12
 class Child:
     """One process under way; ``started`` makes one and ends it."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    def __init__(self, process: "subprocess.Popen[bytes]", log: Path, log_start: int) -> None:
         self._process = process
+        self._log_start = log_start
         self.log = log
 
     @property
@@ -50,10 +51,15 @@ class Child:
             if self.wait(GRACE_SECONDS) is None:
                 self.kill()
 
+    def said(self) -> str:
+        """Return what it logged so far."""
+        with self.log.open("rb") as stream:
+            stream.seek(self._log_start)
+            return stream.read().decode("utf-8", "replace")
+
     def last_words(self) -> str:
         """Return the end of what it logged."""
-        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
-        return "\n".join(lines[-LOG_LINES_SHOWN:])
+        return "\n".join(self.said().splitlines()[-LOG_LINES_SHOWN:])
 
 
 @contextmanager
@@ -83,6 +89,7 @@ def started(
         name: value for name, value in os.environ.items() if not name.startswith("ONCEWARD_")
     }
     with log.open("ab") as stream:
+        start = stream.tell()
         process = subprocess.Popen(
             # -P: the folder that the demo is started in is not searched for modules.
             [sys.executable, "-P", "-m", TETHER, module, *arguments],
@@ -94,7 +101,7 @@ def started(
             # Ctrl-C on the terminal is for the demo alone, which then ends its children in order.
             process_group=0,
         )
-    child = Child(process, log)
+    child = Child(process, log, start)
     try:
         yield child
     finally:

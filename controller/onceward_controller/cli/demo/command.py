@@ -12,11 +12,18 @@ from onceward.wire.messages import WorkflowView
 from onceward_controller.cli.demo import controller, place, words
 from onceward_controller.cli.demo.controller import Hosted
 from onceward_controller.cli.demo.crash import Crash
-from onceward_controller.cli.demo.lost_receipt import Answer, LostReceipt
+from onceward_controller.cli.demo.lost_receipt import LostReceipt
+from onceward_controller.cli.demo.person import Answer, Person
 from onceward_controller.cli.demo.place import Place
 from onceward_controller.cli.demo.stage import Stage
 
-demo_app = typer.Typer(name="demo", no_args_is_help=True, rich_markup_mode=None)
+demo_app = typer.Typer(
+    name="demo",
+    help="See it work: a worker is killed, a receipt is lost, and nothing happens twice.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
 
 Dir = Annotated[
     Path,
@@ -33,7 +40,7 @@ NoBrowser = Annotated[
 DEFAULT_DIR = Path("onceward-demo")
 
 
-@demo_app.command("crash")
+@demo_app.command("crash", short_help="The next worker asks the destination.")
 def crash(
     folder: Dir = DEFAULT_DIR,
     leave: Exit = False,
@@ -46,13 +53,14 @@ def crash(
     """Kill a worker after its effect: the next one asks the destination, nothing happens twice."""
     where, clock = place.prepare(folder), SystemClock()
     stage = Stage(clock)
+    play = Crash.of(where, document or where.document, clock, stage)
+    stage.pending("a controller starts")
     with controller.hosted(where, clock) as hosted:
         _begin(stage, where, hosted)
-        play = Crash(where, document or where.document, clock, stage)
         _end(stage, where, hosted, play.play(hosted), leave=leave)
 
 
-@demo_app.command("lost-receipt")
+@demo_app.command("lost-receipt", short_help="Nobody can be asked: a person decides.")
 def lost_receipt(
     folder: Dir = DEFAULT_DIR,
     leave: Exit = False,
@@ -65,18 +73,15 @@ def lost_receipt(
     """Lose a receipt where nobody can be asked: it stops, a person decides, the rest goes on."""
     where, clock = place.prepare(folder), SystemClock()
     stage = Stage(clock)
+    stage.pending("a controller starts")
     may_ask = _is_watched()
+    # A script that said nothing gets an answer all the same: a demo that hangs shows nothing.
     is_played = answer is None and (leave or not may_ask)
+    said = Answer.HAPPENED if is_played else answer or Answer.ASK
     with controller.hosted(where, clock) as hosted:
         _begin(stage, where, hosted)
-        play = LostReceipt(
-            where,
-            clock,
-            stage,
-            answer=Answer.HAPPENED if is_played else answer or Answer.ASK,
-            is_played=is_played,
-            may_ask=may_ask,
-        )
+        person = Person(stage, answer=said, is_played=is_played, may_ask=may_ask)
+        play = LostReceipt(where, clock, stage, person)
         code, view = play.play(hosted)
         _end(stage, where, hosted, view, leave=leave)
     raise typer.Exit(code)
@@ -93,7 +98,7 @@ def _end(stage: Stage, where: Place, hosted: Hosted, view: WorkflowView, *, leav
     if leave or not _is_watched():
         return
     stage.gap()
-    stage.say("The controller stays up until you press Ctrl-C.")
+    stage.note("The controller stays up until you press Ctrl-C.")
     with suppress(KeyboardInterrupt):
         hosted.process.wait()
 

@@ -1,8 +1,13 @@
-"""A controller process on the demo's vault, and a client that speaks to it."""
+"""A controller process on the demo's vault, and a client that speaks to it.
 
+The address is the one that the process itself tells once it listens there, never one that was
+merely asked for: another process may have taken the port in between, and must not be told a token.
+"""
+
+import re
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from onceward.client import Client
@@ -18,9 +23,11 @@ from onceward_controller.cli.refusal import Refusal
 from onceward_controller.settings import PORT_DEFAULT
 
 HOST = "127.0.0.1"
-START_MS = 30 * SECOND_MS
-"""How long a controller may take to answer; on a busy machine that can be seconds."""
+ANY_PORT = 0
+START_MS = 60 * SECOND_MS
+"""How long a controller may take until it listens; on a busy machine that can be seconds."""
 _LOOK_MS = 50
+_ADDRESS = re.compile(rf"http://{re.escape(HOST)}:\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +47,7 @@ class Hosted:
 
 @contextmanager
 def hosted(place: Place, clock: Clock) -> Iterator[Hosted]:
-    """Run a controller on the vault in ``place``.
+    """Run a controller on the vault in ``place``, on the usual port if nobody has it.
 
     Yields:
         The controller; it has ended when the context is left.
@@ -49,47 +56,65 @@ def hosted(place: Place, clock: Clock) -> Iterator[Hosted]:
         Refusal: It did not come up; the words hold the end of its log.
     """
     token = place.token(Role.OPERATOR)
-    port = free_port(PORT_DEFAULT)
-    arguments = ["serve", "--store", str(place.vault), "--host", HOST, "--port", str(port)]
-    url = f"http://{HOST}:{port}"
-    log = place.logs / "controller.log"
-    with (
-        child.started("onceward_controller", arguments, log=log, variables={}) as process,
-        Client(url, token) as client,
-    ):
-        _await(process, client, clock)
+    ports = [PORT_DEFAULT, ANY_PORT] if is_free(PORT_DEFAULT) else [ANY_PORT]
+    with ExitStack() as stack:
+        for port in ports:
+            process = stack.enter_context(_started(place, port))
+            url = _address(process, clock)
+            if url is not None:
+                break
+        else:
+            raise _failed(process, "it ended")
+        client = stack.enter_context(Client(url, token))
+        try:
+            # The first question waits for it to be ready, and takes its store and its keys.
+            client.workflows(limit=1)
+        except ProblemError as error:
+            raise _failed(process, error.detail) from error
         yield Hosted(url, client, process)
 
 
-def free_port(wanted: int) -> int:
-    """Return ``wanted`` if nobody listens there on loopback, else a port where nobody does."""
-    for port in (wanted, 0):
-        with socket.socket() as probe:
-            # As the server will: a port whose last connections are still closing can be used.
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((HOST, port))
-            except OSError:
-                continue
-            return int(probe.getsockname()[1])
-    raise Refusal(
-        ExitCode.FAILED, f"no port is free on {HOST}", "end what listens there, then run it again"
-    )
-
-
-def _await(process: Child, client: Client, clock: Clock) -> None:
-    """Return once the controller answers a question that needs its store and its keys."""
-    until_ms = clock.boottime_ms() + START_MS
-    while True:
+def is_free(port: int) -> bool:
+    """Return whether nobody listens at ``port`` on loopback."""
+    with socket.socket() as probe:
+        # As the server will: a port whose last connections are still closing can be used.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            client.workflows(limit=1)
-        except ProblemError as error:
-            if process.is_running and clock.boottime_ms() < until_ms:
-                clock.sleep(_LOOK_MS)
-                continue
-            raise Refusal(
-                ExitCode.FAILED,
-                f"the controller did not come up: {error.detail}\n{process.last_words()}",
-                f"read all that it said: {process.log}",
-            ) from error
-        return
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+        return True
+
+
+@contextmanager
+def _started(place: Place, port: int) -> Iterator[Child]:
+    arguments = ["serve", "--store", str(place.vault), "--host", HOST, "--port", str(port)]
+    log = place.logs / "controller.log"
+    with child.started("onceward_controller", arguments, log=log, variables={}) as process:
+        yield process
+
+
+def _address(process: Child, clock: Clock) -> str | None:
+    """Return where the controller says that it listens; None when it ended instead.
+
+    Raises:
+        Refusal: It says nothing.
+    """
+    until_ms = clock.boottime_ms() + START_MS
+    while clock.boottime_ms() < until_ms:
+        is_running = process.is_running
+        said = _ADDRESS.search(process.said())
+        if said is not None and is_running:
+            return said[0]
+        if not is_running:
+            return None
+        clock.sleep(_LOOK_MS)
+    raise _failed(process, f"it does not listen after {START_MS // SECOND_MS} s")
+
+
+def _failed(process: Child, why: str) -> Refusal:
+    return Refusal(
+        ExitCode.FAILED,
+        f"the controller did not come up: {why}\n{process.last_words()}",
+        f"read all that it said: {process.log}",
+    )

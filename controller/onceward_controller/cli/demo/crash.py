@@ -21,6 +21,8 @@ from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.refusal import Refusal
 
 OPERATION = "publish"
+PATH_CHARACTERS = 100
+"""Of the document's path, in the workflow's key."""
 MARGIN_MS = 200
 """Waited beyond the end of a lease, so that the next worker need not ask twice."""
 
@@ -32,14 +34,33 @@ class Crash:
     Attributes:
         place: Where it happens.
         document: What is published.
+        content: All of it, as it was when the demo began.
         clock: Tells when a lease is over.
         stage: Where it is shown.
     """
 
     place: Place
     document: Path
+    content: bytes
     clock: Clock
     stage: Stage
+
+    @classmethod
+    def of(cls, place: Place, document: Path, clock: Clock, stage: Stage) -> "Crash":
+        """Return a performance with ``document`` as it is now.
+
+        Raises:
+            Refusal: It cannot be read.
+        """
+        try:
+            content = document.read_bytes()
+        except OSError as error:
+            raise Refusal(
+                ExitCode.USAGE,
+                f"the document cannot be read: {error.strerror}: `{document}`",
+                "name another: --document FILE",
+            ) from None
+        return cls(place, document, content, clock, stage)
 
     def play(self, hosted: Hosted) -> WorkflowView:
         """Play steps 2 to 5, and return the workflow as it is in the end.
@@ -48,10 +69,9 @@ class Crash:
             Refusal: Something did not go as it must; the words say what.
             ProblemError: The controller refused.
         """
-        content = self._content()
-        view = self._prepared(hosted, content)
+        view = self._prepared(hosted)
         crew = Crew.of(self.place, hosted.url, view.id)
-        what = f"publish {self.document.name} ({words.counted(len(content), 'byte')})"
+        what = f"publish {self.document.name} ({words.counted(len(self.content), 'byte')})"
         operation = view.operations[0]
         if operation.status is OperationStatus.SUCCEEDED:
             self.stage.step("work", f"{what}: done by an earlier demo in this folder")
@@ -64,21 +84,12 @@ class Crash:
             self._kill_one(crew, hosted, what)
         return self._finish(crew, hosted, before=operation)
 
-    def _content(self) -> bytes:
-        try:
-            return self.document.read_bytes()
-        except OSError as error:
-            raise Refusal(
-                ExitCode.USAGE,
-                f"the document cannot be read: {error.strerror}: `{self.document}`",
-                "name another: --document FILE",
-            ) from None
-
-    def _prepared(self, hosted: Hosted, content: bytes) -> WorkflowView:
-        arguments = tools.document_arguments(self.document, content)
+    def _prepared(self, hosted: Hosted) -> WorkflowView:
+        arguments = tools.document_arguments(self.place.root, self.document, self.content)
         operation = tools.publisher(self.place.root).operation(OPERATION, arguments)
         digits = str(arguments["sha256"])[: words.DIGITS]
-        view = hosted.client.create(f"publish {self.document.name[:64]} {digits}", [operation])
+        path = str(arguments["document"])[-PATH_CHARACTERS:]
+        view = hosted.client.create(f"publish {path} {digits}", [operation])
         return hosted.client.enable(view.id) if view.status == "draft" else view
 
     def _kill_one(self, crew: Crew, hosted: Hosted, what: str) -> None:
@@ -147,10 +158,10 @@ def wait_for_lease(stage: Stage, clock: Clock, operation: OperationView) -> None
     seconds = operation.lease_ms // limits.SECOND_MS
     usual = limits.LEASE_DEFAULT_MS // limits.SECOND_MS
     stage.say(
-        f"Its lease is {seconds} s, short for the demo ({usual} s by default); "
-        f"then clocks may differ by {limits.CLOCK_ERROR_MS // limits.SECOND_MS} s."
+        f"Its lease is {seconds} s, short for the demo ({usual} s by default), and "
+        f"{limits.CLOCK_ERROR_MS // limits.SECOND_MS} s go by on top, since clocks differ."
     )
-    stage.wait(left_ms, "till then it might still be alive")
+    stage.wait(left_ms, "until then it may be alive")
 
 
 def failed(code: ExitCode, ended: Ended, show: str) -> Refusal:

@@ -6,9 +6,10 @@ Colour is rich's decision: it looks at the terminal and at NO_COLOR.
 """
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console, RenderableType
+from rich.prompt import Prompt
 from rich.text import Text
 
 from onceward.ports import Clock
@@ -51,9 +52,13 @@ class Stage:
         self._print(line)
         self._print(*(Text(_MARGIN + each) for each in rest))
 
-    def say(self, *sentences: str, style: str = "") -> None:
-        """Say more about the present step."""
-        self._print(*(Text(_MARGIN + each, style=style) for each in _wrapped(sentences)))
+    def say(self, *sentences: str, indent: int = 0) -> None:
+        """Say more about the present step; what does not fit is indented by ``indent``."""
+        self._print(*(Text(_MARGIN + each) for each in _wrapped(sentences, indent)))
+
+    def note(self, sentence: str) -> None:
+        """Say something that belongs to no step."""
+        self._print(Text(sentence, style="dim"))
 
     def command(self, line: str) -> None:
         """Show a command to copy: from the first column, and never wrapped by us."""
@@ -62,8 +67,22 @@ class Stage:
     def show(self, drawing: RenderableType) -> None:
         """Show what another command would have shown, set off from our own words."""
         self._console.print()
-        self._console.print(drawing, width=min(self._console.width, WIDTH))
+        self._console.print(drawing, crop=False)
         self._console.print()
+
+    def ask(self, question: str, answers: Sequence[str]) -> str:
+        """Return which of ``answers`` a person gives."""
+        prompt = f"{_MARGIN}{question}"
+        return Prompt.ask(prompt, console=self._console, choices=list(answers))
+
+    def choice(self, name: str, consequence: str) -> None:
+        """Show one answer that can be given, and what follows from it."""
+        self.say(f"{name:<{LABEL_WIDTH}}{consequence}", indent=LABEL_WIDTH)
+
+    def pending(self, what: str) -> None:
+        """Say, to somebody who watches and until the next line, what takes a moment."""
+        if self._is_live:
+            self._write(f"{_MARGIN}{what} ...")
 
     def gap(self) -> None:
         """Leave a line empty."""
@@ -99,18 +118,21 @@ class Stage:
         self._console.file.flush()
 
     def _print(self, *lines: Text) -> None:
+        if self._is_live:
+            self._write(_ERASE)
         for line in lines:
             self._console.print(line, soft_wrap=True)
         self._console.file.flush()
 
 
-def _wrapped(sentences: Iterable[str]) -> list[str]:
+def _wrapped(sentences: Iterable[str], indent: int = 0) -> list[str]:
     return [
         line
         for sentence in sentences
         for line in textwrap.wrap(
             printable(sentence),
             WIDTH - len(_MARGIN),
+            subsequent_indent=" " * indent,
             break_long_words=False,
             break_on_hyphens=False,
         )

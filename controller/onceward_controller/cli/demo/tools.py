@@ -31,10 +31,14 @@ MAX_IN_FLIGHT = timedelta(seconds=1)
 """A process that was killed writes no more; a second is plenty on one machine."""
 
 
-def document_arguments(document: Path, content: bytes) -> dict[str, Any]:
-    """Return the arguments that publish ``document`` while it holds ``content``."""
+def document_arguments(place: Path, document: Path, content: bytes) -> dict[str, Any]:
+    """Return the arguments that publish ``document`` while it holds ``content``.
+
+    A document in the demo's folder is named as it lies there: the folder can then be moved.
+    """
+    path = document.absolute()
     return {
-        "document": str(document.absolute()),
+        "document": str(path.relative_to(place) if path.is_relative_to(place) else path),
         "sha256": hashlib.sha256(content).hexdigest(),
         "bytes": len(content),
     }
@@ -46,13 +50,13 @@ def publisher(place: Path) -> ow.Tool:
 
     @ow.tool(
         "publish-document",
-        destination=f"directory:{place / PUBLISHED}",
+        destination=f"demo:{PUBLISHED}",
         query=_finder(destination, ".md"),
         lease=LEASE,
         max_in_flight=MAX_IN_FLIGHT,
     )
     def publish(call: ow.Call) -> ow.Receipt:
-        content = Path(call.arguments["document"]).read_bytes()
+        content = (place / call.arguments["document"]).read_bytes()
         if hashlib.sha256(content).hexdigest() != call.arguments["sha256"]:
             raise ow.NotExecuted("the document is no longer the one that was reviewed")
         published = destination.publish(call.operation_id, content, ".md")
@@ -67,7 +71,7 @@ def poster(place: Path) -> ow.Tool:
 
     @ow.tool(
         "post-letter",
-        destination=f"outbox:{place / OUTBOX}",
+        destination=f"demo:{OUTBOX}",
         lease=LEASE,
         max_in_flight=MAX_IN_FLIGHT,
     )
@@ -92,7 +96,7 @@ def copier(place: Path) -> ow.Tool:
 
     @ow.tool(
         "file-copy",
-        destination=f"directory:{place / COPIES}",
+        destination=f"demo:{COPIES}",
         query=_finder(destination, ".txt"),
         lease=LEASE,
         max_in_flight=MAX_IN_FLIGHT,
@@ -122,7 +126,7 @@ def _receipt(call: ow.Call, published: Published) -> ow.Receipt:
     return call.succeeded(
         effect_id=published.path.name,
         result={
-            "path": str(published.path),
+            "path": f"{published.path.parent.name}/{published.path.name}",
             "sha256": published.sha256,
             "bytes": published.bytes,
         },

@@ -1,0 +1,325 @@
+"""Every command against a controller that ``onceward up`` runs: data, words and exit codes."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onceward.system import SystemClock
+from onceward.transport import HttpController
+from onceward.wire import messages
+from onceward.wire.decisions import Granted
+from onceward.wire.identifiers import WorkflowId, WorkspaceName
+from onceward.wire.receipts import Outcome, Receipt
+from onceward.wire.secrets import Secret
+from onceward_controller.cli import profile
+from onceward_controller.cli.profile import Profile
+from tests.support.operator_program import Program
+
+EVIDENCE = ("--evidence", "the mailbox shows it")
+DEFINITION = {
+    "key": "monday",
+    "label": "Monday report",
+    "operations": [
+        {
+            "name": "send",
+            "tool": "send-mail",
+            "destination": "smtp://mail.example",
+            "arguments": {"to": "ann@example.com"},
+            "max_in_flight_ms": 0,
+        },
+        {"name": "archive", "tool": "upload"},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+    program = Program(tmp_path_factory.mktemp("served"))
+    with program.up():
+        yield program
+
+
+@pytest.fixture
+def program(served: Program, request: pytest.FixtureRequest) -> Program:
+    """The running controller, and a workspace of this test's own."""
+    name = request.node.name.split("[")[0].replace("_", "-")[-60:].strip("-")
+    return served.telling(ONCEWARD_WORKSPACE=name)
+
+
+def created(program: Program, **changes: object) -> dict[str, Any]:
+    ran = program.run("workflows", "create", "-", stdin=json.dumps({**DEFINITION, **changes}))
+    assert ran.code == 0, ran.err
+    view: dict[str, Any] = ran.data
+    return view
+
+
+def blocked(program: Program) -> dict[str, Any]:
+    """Return a workflow whose one attempt said that it cannot tell."""
+    workflow = created(program)["id"]
+    assert program.run("wf", "enable", workflow, "--yes").code == 0
+    known: Profile = json.loads(
+        (program.home / "config/onceward/profiles/default.json").read_text(),
+        object_hook=lambda found: Profile(**found),
+    )
+    token = Secret((Path(known.data) / profile.TOKEN_NAME).read_text().strip())
+    workspace = WorkspaceName(program.variables["ONCEWARD_WORKSPACE"])
+    controller = HttpController(known.url, token, workspace=workspace, clock=SystemClock())
+    with closing(controller):
+        grant = controller.begin(WorkflowId(workflow), messages.Begin(request_id="r" * 16))
+        assert isinstance(grant, Granted)
+        receipt = Receipt(outcome=Outcome.UNKNOWN, operation_id=grant.operation_id)
+        body = messages.Complete(
+            attempt=grant.attempt,
+            lease_token=grant.lease_token,
+            receipt=receipt,
+            then_begin=messages.Begin(request_id="s" * 16),
+        )
+        controller.complete(WorkflowId(workflow), grant.operation, body)
+    view: dict[str, Any] = program.run("wf", "show", workflow).data
+    return view
+
+
+def resolved(program: Program, view: dict[str, Any], *how: str) -> tuple[str, ...]:
+    return ("wf", "resolve", view["id"], "send", *how, "--revision", str(view["revision"]))
+
+
+# ------------------------------------------------------------------------------------------ reading
+
+
+def test_a_workflow_is_created_once_under_its_key(program: Program) -> None:
+    first, second = created(program), created(program)
+    assert first["id"] == second["id"]
+    assert (first["status"], first["revision"]) == ("draft", 1)
+
+
+def test_a_definition_may_lie_in_a_file(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "definition.json").write_text(json.dumps(DEFINITION))
+    ran = program.run("workflows", "create", str(tmp_path / "definition.json"))
+    assert ran.data["key"] == "monday"
+
+
+def test_a_listing_is_one_json_document_in_a_pipe(program: Program) -> None:
+    view = created(program)
+    page = program.run("workflows", "list").data
+    assert [(row["id"], row["row_class"]) for row in page["rows"]] == [(view["id"], "draft")]
+    assert page["after"] == ""
+
+
+def test_a_listing_filters_pages_and_collects(program: Program) -> None:
+    ids = {created(program, key=f"key-{number}")["id"] for number in range(3)}
+    by_key = program.run("wf", "list", "--key", "key-1").data["rows"]
+    assert [row["key"] for row in by_key] == ["key-1"]
+    first = program.run("wf", "list", "--limit", "2")
+    assert len(first.data["rows"]) == 2
+    assert "there is more: --all" in first.err
+    rest = program.run("wf", "list", "--limit", "2", "--after", first.data["after"]).data["rows"]
+    every = program.run("wf", "list", "--limit", "1", "--all").data["rows"]
+    assert {row["id"] for row in [*first.data["rows"], *rest]} == ids
+    assert {row["id"] for row in every} == ids
+    assert program.run("wf", "list", "--class", "done").data["rows"] == []
+
+
+def test_a_workflow_is_found_by_the_beginning_of_its_id(program: Program) -> None:
+    view = created(program)
+    assert program.run("wf", "show", view["id"][:9]).data == view
+    assert program.run("wf", "history", view["id"][3:9]).data["changes"][0]["event"] == "created"
+
+
+def test_a_history_goes_on_after_a_revision(program: Program) -> None:
+    workflow = created(program)["id"]
+    program.run("wf", "enable", workflow, "--yes")
+    changes = program.run("wf", "history", workflow, "--after", "1").data["changes"]
+    assert [(change["revision"], change["event"]) for change in changes] == [(2, "enabled")]
+
+
+# ------------------------------------------------------------------------------------------- acting
+
+
+def test_a_workflow_is_enabled_and_paused(program: Program) -> None:
+    workflow = created(program)["id"]
+    assert program.run("wf", "enable", workflow, "--yes").data["status"] == "enabled"
+    assert program.run("wf", "pause", workflow).data["status"] == "paused"
+
+
+def test_a_person_says_that_it_happened(program: Program) -> None:
+    view = blocked(program)
+    ran = program.run(
+        *resolved(program, view, "--succeeded", "--effect-id", "mail-3", *EVIDENCE, "--yes"),
+        "--result",
+        '{"id": 3}',
+    )
+    [send, archive] = ran.data["operations"]
+    assert (send["status"], send["assurance"]) == ("succeeded", "operator_attested")
+    assert send["receipt"]["effect_id"] == "mail-3"
+    assert send["receipt"]["result"] == {"id": 3}
+    assert archive["next"] == "execute"
+
+
+def test_a_call_that_may_still_land_did_not_not_happen_yet(program: Program) -> None:
+    ran = program.run(*resolved(program, blocked(program), "--not-executed", *EVIDENCE, "--yes"))
+    assert ran.code == 5
+    assert "code=`may_still_land` allowed_from=`20" in ran.err
+    assert "next: wait, look at the destination once more" in ran.err
+
+
+def test_an_operation_and_then_all_is_given_up(program: Program) -> None:
+    view = blocked(program)
+    say = (*EVIDENCE, "--yes", "--revision")
+    one = program.run(
+        "wf", "abandon", view["id"], "--operation", "send", *say, str(view["revision"])
+    )
+    assert one.data["operations"][0]["status"] == "abandoned"
+    every = program.run("wf", "abandon", view["id"], *say, str(one.data["revision"]))
+    assert every.data["status"] == "abandoned"
+
+
+def test_a_status_says_what_needs_a_person_in_its_exit_code(program: Program) -> None:
+    quiet = program.run("status")
+    assert (quiet.code, quiet.data["store"], quiet.data["needs_you"]) == (0, "reachable", [])
+    view = blocked(program)
+    loud = program.run("status")
+    assert loud.code == 3
+    assert [row["id"] for row in loud.data["needs_you"]] == [view["id"]]
+    assert loud.data["counts"]["attention"] == 1
+    assert abs(loud.data["clock_apart_ms"]) < 5_000
+
+
+# --------------------------------------------------------------------------------------- credentials
+
+
+def test_a_credential_does_what_its_role_may_and_no_more(program: Program) -> None:
+    workflow = created(program)["id"]
+    made = program.run(
+        "credential", "create", "--role", "worker", "--workflow", workflow[:9], "--ttl", "30m",
+        "--token-only",
+    )  # fmt: skip
+    assert made.code == 0, made.err
+    assert made.out.startswith("oww_")
+    assert made.out.count("\n") == 1
+    worker = program.telling(ONCEWARD_TOKEN=made.out.strip())
+    assert worker.run("wf", "show", workflow).code == 0
+    denied = worker.run("wf", "enable", workflow, "--yes")
+    assert (denied.code, "code=`role_denied`" in denied.err) == (4, True)
+
+
+def test_an_operators_credential_is_for_one_workspace(program: Program) -> None:
+    made = program.run("credential", "create", "--role", "operator", "--principal", "bob").data
+    bob = program.telling(ONCEWARD_TOKEN=made["token"])
+    assert bob.run("wf", "list").code == 0
+    assert bob.run("wf", "list", "--workspace", "elsewhere").code == 6
+    workflow = created(bob)["id"]
+    [change] = bob.run("wf", "history", workflow).data["changes"]
+    assert change["actor"] == "bob"
+
+
+def test_the_administrators_token_comes_by_stdin(program: Program) -> None:
+    made = program.run("credential", "create", "--role", "admin").data
+    url = json.loads((program.home / "config/onceward/profiles/default.json").read_text())["url"]
+    stranger = Program(program.home / "stranger").telling(ONCEWARD_URL=url)
+    stranger.home.mkdir(exist_ok=True)
+    without = stranger.run("credential", "create", "--role", "admin")
+    assert (without.code, "--token-stdin" in without.err) == (2, True)
+    ran = stranger.run("credential", "create", "--role", "admin", "--token-stdin",
+                       stdin=made["token"] + "\n")  # fmt: skip
+    assert (ran.code, ran.data["token"][:4]) == (0, "owa_")
+
+
+# ------------------------------------------------------------------------------------------ refusals
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "said"),
+    [
+        ('{"key": "a", "key": "b", "operations": []}', 2, "json_duplicate_key"),
+        ('{"key": "a", "operations": [], "colour": 1}', 2, "body_invalid"),
+        ('{"key": "a", "operations": []}', 2, "operations_limit"),
+        ('{"key": "a"', 2, "body_not_json"),
+        ("", 2, "body_not_json"),
+        (" " * 300_000, 2, "body_too_large"),
+    ],
+)
+def test_what_is_no_definition_is_refused(
+    program: Program, body: str, code: int, said: str
+) -> None:
+    ran = program.run("workflows", "create", "-", stdin=body)
+    assert (ran.code, ran.out) == (code, "")
+    assert f"code=`{said}`" in ran.err
+    assert "  next: " in ran.err
+
+
+def test_another_definition_under_the_same_key_leads_to_the_first(program: Program) -> None:
+    view = created(program)
+    body = json.dumps({**DEFINITION, "operations": DEFINITION["operations"][:1]})
+    ran = program.run("workflows", "create", "-", stdin=body)
+    assert ran.code == 5
+    assert f"next: look at the one that is there, or choose another key: onceward workflows " \
+           f"show {view['id']}" in ran.err  # fmt: skip
+
+
+def test_a_decision_on_an_old_revision_is_refused(program: Program) -> None:
+    view = blocked(program)
+    stale = {**view, "revision": view["revision"] - 1}
+    ran = program.run(*resolved(program, stale, "--succeeded", *EVIDENCE, "--yes"))
+    assert (ran.code, "code=`revision_conflict`" in ran.err) == (5, True)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ((), "--succeeded or --not-executed"),
+        (("--succeeded", "--not-executed"), "--succeeded or --not-executed"),
+        (("--succeeded", "--revision", "1"), "say how you know"),
+        (("--succeeded", *EVIDENCE), "on which revision"),
+        (("--succeeded", "--revision", "1", "--evidence", " "), "say how you know"),
+        (("--succeeded", "--revision", "1", "--evidence", "HOW YOU KNOW"), "placeholder"),
+        (("--not-executed", "--effect-id", "x", "--revision", "1", *EVIDENCE), "no effect id"),
+        (("--succeeded", "--result", "{", "--revision", "1", *EVIDENCE), "not JSON"),
+        (("--succeeded", "--revision", "1", *EVIDENCE), "no terminal to ask on"),
+        (("--succeeded", "--revision", "0", *EVIDENCE), "--revision"),
+    ],
+)
+def test_half_a_decision_is_none(program: Program, how: tuple[str, ...], said: str) -> None:
+    workflow = created(program)["id"]
+    ran = program.run("wf", "resolve", workflow, "send", *how)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+    assert "  next: " in ran.err
+    assert program.run("wf", "show", workflow).data["revision"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("wf", "show", "wf_" + "0" * 32), 6),
+        (("wf", "show", "abcdef"), 6),
+        (("wf", "show", "abc"), 2),
+        (("wf", "list", "--class", "blue"), 2),
+        (("wf", "list", "--limit", "0"), 2),
+        (("wf", "nothing"), 2),
+        (("nothing",), 2),
+        (("credential", "create", "--role", "admin", "--ttl", "soon"), 2),
+        (("credential", "create", "--role", "admin", "--principal", "Ann Smith"), 2),
+        (("credential", "create", "--role", "worker"), 2),
+        (("wf", "create", "no-such-file.json"), 2),
+        (("--profile", "../x", "status"), 2),
+        (("--vault", "nowhere", "status"), 6),
+        (("--vault", "nowhere", "--url", "https://a.example", "status"), 2),
+    ],
+)
+def test_a_refusal_says_what_to_do_next_and_writes_no_data(
+    program: Program, arguments: tuple[str, ...], code: int
+) -> None:
+    ran = program.run(*arguments)
+    assert (ran.code, ran.out) == (code, "")
+    assert ran.err.startswith("onceward: ")
+    assert "  next: " in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_an_act_on_a_draft_says_what_it_is(program: Program) -> None:
+    ran = program.run("wf", "pause", created(program)["id"])
+    assert (ran.code, "code=`not_enabled`" in ran.err) == (4, True)

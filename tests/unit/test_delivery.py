@@ -1,0 +1,398 @@
+"""A receipt reaches the controller, or is kept; what was sent for an attempt never changes."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import onceward as ow
+from onceward.client import Client
+from onceward.delivery import Flushed
+from onceward.spool import Spool
+from onceward.wire import canonical, limits
+from onceward.wire.definitions import PayloadRef
+from onceward.wire.messages import Complete, Completed, PayloadStored, Release, Standing
+from onceward.wire.problems import ProblemCode, problem
+from onceward.wire.receipts import ResultOmitted
+from tests.support.ports import ManualClock, SeededEntropy
+from tests.support.scripted_client import ORIGIN, client_of, uploader
+from tests.support.scripted_controller import (
+    WORKFLOW,
+    ScriptedController,
+    accepted,
+    done,
+    grant,
+    lost,
+    stop,
+    unreachable,
+)
+
+
+def nested(depth: int) -> object:
+    value: object = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.fixture
+def controller() -> ScriptedController:
+    return ScriptedController()
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "spool"
+
+
+def opened(root: Path, clock: ManualClock, seed: str = "spool") -> Spool:
+    return Spool.open(root, clock=clock, entropy=SeededEntropy(seed))
+
+
+@pytest.fixture
+def client(controller: ScriptedController, clock: ManualClock, root: Path) -> Iterator[Client]:
+    with client_of(controller, clock, spool=opened(root, clock)) as client:
+        yield client
+
+
+@pytest.fixture
+def upload() -> ow.Tool:
+    return uploader([])
+
+
+def returning(result: object, *, effect_id: str = "obj-17") -> ow.Tool:
+    @ow.tool("upload")
+    def upload(call: ow.Call) -> ow.Receipt:
+        return call.succeeded(effect_id=effect_id, result=result)
+
+    return upload
+
+
+def failing_for_long(
+    controller: ScriptedController, clock: ManualClock, failure: Callable[[], Exception]
+) -> None:
+    """Let every report fail until nobody would still try."""
+
+    def fail(body: Complete) -> Completed:
+        clock.pass_ms(16_000)
+        raise failure()
+
+    controller.script("complete", fail, fail)
+
+
+def sent(controller: ScriptedController) -> list[ow.Receipt]:
+    return [body.receipt for body in controller.bodies("complete")]
+
+
+@pytest.mark.parametrize("failure", [unreachable(), lost()], ids=["nothing-sent", "reply-lost"])
+def test_a_report_without_an_answer_is_sent_again_just_as_it_was(
+    controller: ScriptedController, client: Client, upload: ow.Tool, failure: Exception
+) -> None:
+    controller.script("begin", grant("a"))
+    controller.script("complete", failure, failure, accepted(done(1)))
+
+    client.run(WORKFLOW, [upload])
+
+    first, second, third = controller.bodies("complete")
+    assert first == second == third
+
+
+def test_a_stop_after_a_lost_report_takes_its_question_back(
+    controller: ScriptedController, client: Client, upload: ow.Tool
+) -> None:
+    controller.script("begin", grant("a"))
+    controller.script("complete", lost(), accepted(stop(ow.StopReason.PAUSED, "b")))
+    controller.script("release", None)
+
+    with pytest.raises(ow.Stopped):
+        client.run(WORKFLOW, [upload])
+
+    asked = controller.bodies("complete")[0].then_begin.request_id
+    assert controller.bodies("release") == [Release(request_id=asked)]
+
+
+def test_what_cannot_be_delivered_is_safe_and_the_message_says_so(
+    controller: ScriptedController, client: Client, clock: ManualClock, upload: ow.Tool, root: Path
+) -> None:
+    controller.script("begin", grant())
+    failing_for_long(controller, clock, lost)
+
+    with pytest.raises(ow.UnavailableError, match="safe in the spool"):
+        client.run_operation(WORKFLOW, "upload", [upload])
+    client.close()
+
+    with closing(opened(root, clock, "next")) as spool:
+        ((_, kept),) = spool.undelivered(ORIGIN)
+        assert kept.receipt.effect_id == "obj-17"
+
+
+def test_without_a_spool_the_message_says_what_is_lost(
+    controller: ScriptedController, clock: ManualClock, upload: ow.Tool
+) -> None:
+    controller.script("begin", grant())
+    failing_for_long(controller, clock, lost)
+
+    with (
+        client_of(controller, clock) as client,
+        pytest.raises(ow.UnavailableError, match="ends with this process"),
+    ):
+        client.run_operation(WORKFLOW, "upload", [upload])
+
+
+def test_the_next_process_delivers_first_and_then_asks(
+    controller: ScriptedController, client: Client, clock: ManualClock, upload: ow.Tool, root: Path
+) -> None:
+    controller.script("begin", grant("a"))
+    failing_for_long(controller, clock, unreachable)
+    with pytest.raises(ow.UnavailableError):
+        client.run(WORKFLOW, [upload])
+    client.close()
+    (first, *_) = sent(controller)
+    controller.asked.clear()
+    controller.script("complete", accepted(), accepted(done(1)))
+    controller.script("begin", grant("b"))
+
+    with client_of(controller, clock, spool=opened(root, clock, "next"), seed="next") as after:
+        after.run(WORKFLOW, [upload])
+
+    assert controller.verbs == ["complete", "begin", "complete"]
+    assert sent(controller)[0] == first
+    assert controller.bodies("complete")[0].then_begin is None
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        pytest.param(problem(ProblemCode.NOT_FOUND, "no such workflow"), id="not-found"),
+        pytest.param(problem(ProblemCode.RECEIPT_CONFLICT, "another"), id="conflict"),
+        pytest.param(problem(ProblemCode.LEASE_TOKEN_INVALID, "not yours"), id="token"),
+    ],
+)
+def test_what_is_refused_for_good_is_raised_and_kept_as_a_dead_letter(
+    controller: ScriptedController,
+    client: Client,
+    clock: ManualClock,
+    upload: ow.Tool,
+    root: Path,
+    refusal: ow.ProblemError,
+) -> None:
+    controller.script("begin", grant())
+    controller.script("complete", refusal)
+
+    with pytest.raises(type(refusal)):
+        client.run_operation(WORKFLOW, "upload", [upload])
+    client.close()
+
+    with closing(opened(root, clock, "next")) as spool:
+        assert spool.undelivered(ORIGIN) == []
+        (letter,) = spool.dead_letters()
+        assert letter.why == refusal.code.value
+
+
+def waiting(controller: ScriptedController, client: Client, clock: ManualClock) -> None:
+    """Bring the spool to hold a receipt."""
+    controller.script("begin", grant())
+    failing_for_long(controller, clock, unreachable)
+    with pytest.raises(ow.UnavailableError):
+        client.run_operation(WORKFLOW, "upload", [uploader([])])
+    controller.asked.clear()
+
+
+def test_a_refusal_of_what_waited_does_not_stop_a_start(
+    controller: ScriptedController, client: Client, clock: ManualClock
+) -> None:
+    waiting(controller, client, clock)
+    controller.script("complete", problem(ProblemCode.RECEIPT_CONFLICT, "another"))
+
+    assert client.flush() == Flushed(refused=1)
+    assert client.flush() == Flushed()
+
+
+@pytest.mark.parametrize(
+    "code", [ProblemCode.CREDENTIAL_INVALID, ProblemCode.ROLE_DENIED, ProblemCode.INTERNAL]
+)
+def test_what_another_credential_or_another_day_could_deliver_waits(
+    controller: ScriptedController, client: Client, clock: ManualClock, code: ProblemCode
+) -> None:
+    waiting(controller, client, clock)
+    controller.script("complete", problem(code, "no"), accepted())
+
+    assert client.flush() == Flushed(waiting=1)
+    assert client.flush() == Flushed(delivered=1)
+
+
+def test_a_result_too_large_for_a_receipt_is_uploaded_and_named(
+    controller: ScriptedController, client: Client
+) -> None:
+    result = {"document": "x" * limits.RECEIPT_BYTES_MAX}
+    content = canonical.encode(result)
+    stored = PayloadStored("d" * 64, hashlib.sha256(content).hexdigest(), len(content))
+    controller.script("begin", grant())
+    controller.script("upload_result", stored)
+    controller.script("complete", accepted())
+
+    assert client.run_operation(WORKFLOW, "upload", [returning(result)]) == result
+    assert controller.bodies("upload_result") == [content]
+    (receipt,) = sent(controller)
+    assert receipt.result is None
+    assert receipt.result_payload == PayloadRef(stored.digest, stored.sha256, stored.size)
+
+
+def test_a_result_is_uploaded_once_however_often_its_receipt_is_sent(
+    controller: ScriptedController, client: Client
+) -> None:
+    controller.script("begin", grant())
+    controller.script("upload_result", PayloadStored("d" * 64, "0" * 64, 70_000))
+    controller.script("complete", lost(), lost(), accepted())
+
+    client.run_operation(WORKFLOW, "upload", [returning("x" * 70_000)])
+
+    assert controller.verbs.count("upload_result") == 1
+    assert len({receipt.result_payload for receipt in sent(controller)}) == 1
+
+
+def test_a_large_result_whose_upload_failed_is_kept_whole_and_uploaded_later(
+    controller: ScriptedController, client: Client, clock: ManualClock
+) -> None:
+    def fail(content: bytes) -> PayloadStored:
+        clock.pass_ms(31_000)
+        raise unreachable()
+
+    controller.script("begin", grant())
+    controller.script("upload_result", fail)
+    with pytest.raises(ow.UnavailableError):
+        client.run_operation(WORKFLOW, "upload", [returning("x" * 70_000)])
+    controller.script("upload_result", PayloadStored("d" * 64, "0" * 64, 70_000))
+    controller.script("complete", lost(), accepted())
+
+    assert client.flush() == Flushed(waiting=1)
+    assert client.flush() == Flushed(delivered=1)
+
+    first, second = sent(controller)
+    assert first == second
+    assert first.result_payload is not None
+    assert controller.verbs.count("upload_result") == 2
+
+
+def test_a_result_beyond_every_bound_is_left_out_and_its_success_recorded(
+    controller: ScriptedController, client: Client
+) -> None:
+    result = "x" * limits.PAYLOAD_BYTES_MAX
+    content = canonical.encode(result)
+    controller.script("begin", grant())
+    controller.script("complete", accepted())
+
+    omitted = ResultOmitted(hashlib.sha256(content).hexdigest(), len(content))
+    assert client.run_operation(WORKFLOW, "upload", [returning(result)]) == omitted
+    assert sent(controller)[0].outcome is ow.Outcome.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        pytest.param({"when": object()}, id="no-json-type"),
+        pytest.param(float("nan"), id="not-a-number"),
+        pytest.param(2**64, id="too-large-an-integer"),
+        pytest.param("\ud800", id="lone-surrogate"),
+        pytest.param(nested(limits.DEPTH_MAX - 1), id="too-deep-for-a-request"),
+    ],
+)
+def test_a_result_that_is_no_json_is_left_out_and_its_success_recorded(
+    controller: ScriptedController, client: Client, result: object
+) -> None:
+    controller.script("begin", grant())
+    controller.script("complete", accepted())
+
+    assert client.run_operation(WORKFLOW, "upload", [returning(result)]) is None
+
+    (receipt,) = sent(controller)
+    assert receipt.outcome is ow.Outcome.SUCCEEDED
+    assert receipt.effect_id == "obj-17"
+    assert (receipt.reason or "").startswith("the result is not JSON and was left out")
+
+
+def test_a_result_as_deep_as_a_request_can_carry_is_kept(
+    controller: ScriptedController, client: Client
+) -> None:
+    result = nested(limits.DEPTH_MAX - 2)
+    controller.script("begin", grant())
+    controller.script("complete", accepted())
+
+    assert client.run_operation(WORKFLOW, "upload", [returning(result)]) == result
+    assert sent(controller)[0].result == result
+
+
+def test_an_effect_id_that_no_controller_takes_does_not_cost_the_success(
+    controller: ScriptedController, client: Client
+) -> None:
+    controller.script("begin", grant())
+    controller.script("complete", accepted())
+
+    client.run_operation(WORKFLOW, "upload", [returning(1, effect_id="\ud800" + "x" * 300)])
+
+    (receipt,) = sent(controller)
+    assert receipt.outcome is ow.Outcome.SUCCEEDED
+    assert receipt.effect_id == "?" + "x" * 255
+
+
+def test_what_a_dead_process_was_granted_and_never_called_is_given_back_first(
+    controller: ScriptedController, clock: ManualClock, root: Path, upload: ow.Tool
+) -> None:
+    def machine() -> str:
+        return "this boot of this machine"
+
+    def spool(seed: str) -> Spool:
+        return Spool.open(root, clock=clock, entropy=SeededEntropy(seed), identity=machine)
+
+    with closing(spool("dies")) as dying:
+        granted = grant()
+        dying.note_grant(
+            ORIGIN, WORKFLOW, granted.operation, attempt=1, lease_token=granted.lease_token
+        )
+    controller.script("release", None)
+    controller.script("begin", stop())
+
+    with (
+        client_of(controller, clock, spool=spool("next")) as client,
+        pytest.raises(ow.Stopped),
+    ):
+        client.run(WORKFLOW, [upload])
+
+    assert controller.verbs == ["release", "begin"]
+    assert controller.bodies("release") == [Release(1, grant().lease_token)]
+
+
+def test_a_settled_call_leaves_no_note_behind(
+    controller: ScriptedController, client: Client, upload: ow.Tool, root: Path
+) -> None:
+    controller.script("begin", grant())
+    controller.script("complete", Completed(Standing.ACCEPTED))
+
+    client.run_operation(WORKFLOW, "upload", [upload])
+
+    assert [path for path in root.rglob("grants/*") if path.is_file()] == []
+
+
+def test_the_call_is_marked_before_it_is_made(
+    controller: ScriptedController, client: Client, root: Path
+) -> None:
+    seen: list[str] = []
+
+    @ow.tool("upload")
+    def upload(call: ow.Call) -> ow.Receipt:
+        seen.extend(sorted(path.suffix for path in root.rglob("grants/*")))
+        return call.succeeded()
+
+    controller.script("begin", grant())
+    controller.script("complete", accepted())
+
+    client.run_operation(WORKFLOW, "upload", [upload])
+
+    assert seen == ["", ".called"]
