@@ -39,6 +39,7 @@ THREADS = 32
 _ADDRESSINGS = ("auto", "path", "virtual")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _PREFIX = re.compile(r"(?:[a-z0-9._-]+/)*[a-z0-9._-]*", re.IGNORECASE)
+_PORT = re.compile(r"[0-9]{1,5}")
 _HOST_NAME = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
 
 
@@ -218,7 +219,7 @@ def _is_yes(told: Mapping[str, str], name: str) -> bool:
 
 def _port(told: Mapping[str, str]) -> int:
     text = told.get("ONCEWARD_PORT") or str(PORT_DEFAULT)
-    if not text.isascii() or not text.isdigit() or int(text[:6]) > PORT_MAX:
+    if not _PORT.fullmatch(text) or int(text) > PORT_MAX:
         raise SettingsError(f"ONCEWARD_PORT is a number from 0 to {PORT_MAX}: value=`{text}`")
     return int(text)
 

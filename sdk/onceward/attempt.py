@@ -12,8 +12,7 @@ to resolve the operation will want to know. It cannot be sent: an attempt report
 caller was interrupted nothing was reported yet, and the answer, whenever it comes, is delivered.
 """
 
-from asyncio import AbstractEventLoop
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -24,58 +23,16 @@ import msgspec
 
 from onceward.answers import Answer, NotCalled, receipt_of, timed_out
 from onceward.call import Call, Cancellation
-from onceward.callbacks import Perform
 from onceward.controller import Controller
-from onceward.errors import LocalReason, Stopped
+from onceward.errors import LocalReason
+from onceward.grants import Held, NotCalledError, Tools, perform_of
 from onceward.lease_keeper import Lease, LeaseKeeper, renewal_due_ms
 from onceward.ports import Clock
 from onceward.results import read_payload, tidy
 from onceward.spool import Spool
 from onceward.toolhost import Running, ToolHost
-from onceward.tools import Tool
-from onceward.wire.decisions import Granted, Mode
-from onceward.wire.identifiers import WorkflowId
 from onceward.wire.problems import InvalidError
 from onceward.wire.receipts import Outcome, Receipt
-
-Tools = Mapping[tuple[str, str], Tool]
-
-
-class NotCalledError(Exception):
-    """The call was not made and will not be: give the grant back.
-
-    Attributes:
-        reason: Why.
-        detail: The same in a sentence, with the way out.
-    """
-
-    def __init__(self, reason: LocalReason, detail: str) -> None:
-        super().__init__(detail)
-        self.reason = reason
-        self.detail = detail
-
-    def stopped(self, grant: Granted) -> Stopped:
-        """Return what the agent is told."""
-        return Stopped(self.reason, self.detail, operation=grant.operation)
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A grant in this process's hands.
-
-    Attributes:
-        sent_ms: Boot time from before the question that it answers was sent.
-        loop: Where an asynchronous tool runs; None for the host's own loop.
-    """
-
-    workflow: WorkflowId
-    grant: Granted
-    sent_ms: int
-    loop: AbstractEventLoop | None
-
-    def own_ms(self, controller_ms: int) -> int:
-        """Return a time of the controller in this process's boot time, never later than it is."""
-        return self.sent_ms + controller_ms - self.grant.now_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +88,7 @@ class Attempts:
             RuntimeError: No thread or loop could take the tool.
         """
         grant = held.grant
-        perform = _perform_of(grant, tools)
+        perform = perform_of(grant, tools)
         call = Call(
             arguments=self._arguments(held),
             operation_id=grant.operation_id,
@@ -274,30 +231,6 @@ class Attempts:
         if note is not None:
             self._spool.mark_called(note)
         return note
-
-
-def _perform_of(grant: Granted, tools: Tools) -> Perform:
-    """Return what to call, if the tool here is the one that was declared."""
-    tool = tools.get((grant.tool, grant.version))
-    if tool is None:
-        raise NotCalledError(
-            LocalReason.TOOL_CHANGED,
-            f"the tool is not here: tool=`{grant.tool}` version=`{grant.version}`",
-        )
-    if tool.destination != grant.destination:
-        raise NotCalledError(
-            LocalReason.TOOL_CHANGED,
-            f"the tool here has another destination than the one declared: tool=`{grant.tool}` "
-            f"version=`{grant.version}`; a change of destination takes a new version",
-        )
-    perform = tool.performs(grant.mode)
-    if perform is None:
-        raise NotCalledError(
-            LocalReason.TOOL_CHANGED,
-            f"the tool was declared with a query and here has none: tool=`{grant.tool}` "
-            f"mode=`{Mode.QUERY}`",
-        )
-    return perform
 
 
 def _tidied(call: Call, answer: Answer) -> Receipt:

@@ -17,11 +17,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, assert_never
 
-from onceward.attempt import Attempts, Held, NotCalledError, Tools
+from onceward.attempt import Attempts
 from onceward.controller import Controller
 from onceward.delivery import Delivery, UndeliveredError
 from onceward.dispatch import Answered, Dispatcher
 from onceward.errors import LocalReason, Stopped
+from onceward.grants import Held, NotCalledError, Tools
 from onceward.ports import Clock
 from onceward.results import result_of
 from onceward.tools import Tool

@@ -142,7 +142,7 @@ class ToolHost:
             loop: Where an asynchronous tool runs; None for the host's own loop.
 
         Raises:
-            RuntimeError: There is no thread or loop for it; the tool was not and will not be called.
+            RuntimeError: There is no thread or loop for it; the tool was not called.
         """
         running = Running(may_call)
         context = contextvars.copy_context()
@@ -276,5 +276,8 @@ async def _awaited(perform: Perform, call: Call) -> Answer:
 
 
 def _cancel_on(loop: AbstractEventLoop, tasks: "list[asyncio.Task[Answer]]") -> None:
+    def cancel() -> None:
+        tasks[0].cancel()
+
     if not loop.is_closed():
-        loop.call_soon_threadsafe(lambda: tasks[0].cancel())
+        loop.call_soon_threadsafe(cancel)

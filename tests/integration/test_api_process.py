@@ -55,16 +55,19 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_it_ends_at_sigterm_whatever_its_clients_are_doing(folder: Path) -> None:
-    with serving_process("--store", str(folder)) as (process, address):
-        with socket.create_connection(address) as idle, socket.create_connection(address) as slow:
-            idle.sendall(READY)
-            ready = read_reply(idle)
-            slow.sendall(b"GET /readyz HTTP/1.1\r\nHost: local")
-            process.send_signal(signal.SIGTERM)
-            code = process.wait(END_SECONDS)
+    with (
+        serving_process("--store", str(folder)) as (process, address),
+        socket.create_connection(address) as idle,
+        socket.create_connection(address) as slow,
+    ):
+        idle.sendall(READY)
+        ready = read_reply(idle)
+        slow.sendall(b"GET /readyz HTTP/1.1\r\nHost: local")
+        process.send_signal(signal.SIGTERM)
+        code = process.wait(END_SECONDS)
 
-            assert (ready.status, code) == (200, 0)
-            assert idle.recv(1) == b""
+        assert (ready.status, code) == (200, 0)
+        assert idle.recv(1) == b""
 
 
 def test_it_serves_a_vault_in_a_bucket_that_passes_the_probe(

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -228,6 +228,9 @@ class Gate:
         self._store.close()
 
 
+Act = Callable[[], object]
+
+
 class Queue:
     """Callers that arrive one after the other while a create is in flight."""
 
@@ -241,14 +244,14 @@ class Queue:
     def transactor(self) -> Transactor:
         return self.service.attempts._transactor
 
-    def hold(self, workflow: WorkflowId, name: str, act: "partial[object]") -> None:
+    def hold(self, workflow: WorkflowId, name: str, act: Act) -> None:
         """Let the create of ``act`` be in flight."""
         self.gate.entered.clear()
         self.gate.is_open.clear()
         self._start(name, act)
         self.gate.entered.wait()
 
-    def add(self, workflow: WorkflowId, name: str, act: "partial[object]") -> None:
+    def add(self, workflow: WorkflowId, name: str, act: Act) -> None:
         lane = self.transactor._lanes[workflow]
         count = len(lane.waiting) + 1
         self._start(name, act)
@@ -260,7 +263,7 @@ class Queue:
         for thread in self._threads:
             thread.join()
 
-    def _start(self, name: str, act: "partial[object]") -> None:
+    def _start(self, name: str, act: Act) -> None:
         def run() -> None:
             try:
                 self.told[name] = act()
@@ -277,7 +280,7 @@ def queue() -> Queue:
     return Queue(Site())
 
 
-def asking(queue: Queue, workflow: WorkflowId, name: str, operation: str) -> "partial[object]":
+def asking(queue: Queue, workflow: WorkflowId, name: str, operation: str) -> Act:
     return partial(Agent(queue.service, name).ask, workflow, operation)
 
 

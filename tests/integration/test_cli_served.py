@@ -4,18 +4,18 @@ import json
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import pytest
 
 from onceward.system import SystemClock
 from onceward.transport import HttpController
 from onceward.wire import messages
 from onceward.wire.decisions import Granted
-from onceward.wire.identifiers import WorkflowId, WorkspaceName
+from onceward.wire.identifiers import WorkspaceName
+from onceward.wire.messages import WorkflowView
 from onceward.wire.receipts import Outcome, Receipt
 from onceward.wire.secrets import Secret
-from onceward_controller.cli import profile
 from onceward_controller.cli.profile import Profile
 from tests.support.operator_program import Program
 
@@ -43,6 +43,18 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
         yield program
 
 
+@pytest.fixture(scope="module")
+def agent(served: Program) -> Iterator[HttpController]:
+    """What an agent does meanwhile, with the administrator's token."""
+    known = known_of(served)
+    token = Secret(known.token_file.read_text().strip())
+    workspace = WorkspaceName("default")
+    with closing(
+        HttpController(known.url, token, workspace=workspace, clock=SystemClock())
+    ) as made:
+        yield made
+
+
 @pytest.fixture
 def program(served: Program, request: pytest.FixtureRequest) -> Program:
     """The running controller, and a workspace of this test's own."""
@@ -50,49 +62,45 @@ def program(served: Program, request: pytest.FixtureRequest) -> Program:
     return served.telling(ONCEWARD_WORKSPACE=name)
 
 
-def created(program: Program, **changes: object) -> dict[str, Any]:
-    ran = program.run("workflows", "create", "-", stdin=json.dumps({**DEFINITION, **changes}))
-    assert ran.code == 0, ran.err
-    view: dict[str, Any] = ran.data
-    return view
+def known_of(program: Program) -> Profile:
+    path = program.home / "config/onceward/profiles/default.json"
+    return msgspec.json.decode(path.read_bytes(), type=Profile)
 
 
-def blocked(program: Program) -> dict[str, Any]:
+def created(program: Program, agent: HttpController, **changes: object) -> WorkflowView:
+    body = msgspec.convert({**DEFINITION, **changes}, messages.CreateWorkflow)
+    return agent.create_workflow(WorkspaceName(program.variables["ONCEWARD_WORKSPACE"]), body)
+
+
+def stopped(program: Program, agent: HttpController) -> WorkflowView:
     """Return a workflow whose one attempt said that it cannot tell."""
-    workflow = created(program)["id"]
-    assert program.run("wf", "enable", workflow, "--yes").code == 0
-    known: Profile = json.loads(
-        (program.home / "config/onceward/profiles/default.json").read_text(),
-        object_hook=lambda found: Profile(**found),
+    workflow = created(program, agent).id
+    agent.enable(workflow)
+    grant = agent.begin(workflow, messages.Begin(request_id="r" * 16))
+    assert isinstance(grant, Granted)
+    receipt = Receipt(outcome=Outcome.UNKNOWN, operation_id=grant.operation_id)
+    body = messages.Complete(
+        attempt=grant.attempt,
+        lease_token=grant.lease_token,
+        receipt=receipt,
+        then_begin=messages.Begin(request_id="s" * 16),
     )
-    token = Secret((Path(known.data) / profile.TOKEN_NAME).read_text().strip())
-    workspace = WorkspaceName(program.variables["ONCEWARD_WORKSPACE"])
-    controller = HttpController(known.url, token, workspace=workspace, clock=SystemClock())
-    with closing(controller):
-        grant = controller.begin(WorkflowId(workflow), messages.Begin(request_id="r" * 16))
-        assert isinstance(grant, Granted)
-        receipt = Receipt(outcome=Outcome.UNKNOWN, operation_id=grant.operation_id)
-        body = messages.Complete(
-            attempt=grant.attempt,
-            lease_token=grant.lease_token,
-            receipt=receipt,
-            then_begin=messages.Begin(request_id="s" * 16),
-        )
-        controller.complete(WorkflowId(workflow), grant.operation, body)
-    view: dict[str, Any] = program.run("wf", "show", workflow).data
-    return view
+    agent.complete(workflow, grant.operation, body)
+    return agent.workflow(workflow)
 
 
-def resolved(program: Program, view: dict[str, Any], *how: str) -> tuple[str, ...]:
-    return ("wf", "resolve", view["id"], "send", *how, "--revision", str(view["revision"]))
+def resolved(view: WorkflowView, *how: str) -> tuple[str, ...]:
+    return ("wf", "resolve", view.id, "send", *how, "--revision", str(view.revision))
 
 
 # ------------------------------------------------------------------------------------------ reading
 
 
 def test_a_workflow_is_created_once_under_its_key(program: Program) -> None:
-    first, second = created(program), created(program)
-    assert first["id"] == second["id"]
+    body = json.dumps(DEFINITION)
+    first = program.run("workflows", "create", "-", stdin=body).data
+    second = program.run("workflows", "create", "-", stdin=body).data
+    assert first == second
     assert (first["status"], first["revision"]) == ("draft", 1)
 
 
@@ -102,15 +110,15 @@ def test_a_definition_may_lie_in_a_file(program: Program, tmp_path: Path) -> Non
     assert ran.data["key"] == "monday"
 
 
-def test_a_listing_is_one_json_document_in_a_pipe(program: Program) -> None:
-    view = created(program)
+def test_a_listing_is_one_json_document_in_a_pipe(program: Program, agent: HttpController) -> None:
+    view = created(program, agent)
     page = program.run("workflows", "list").data
-    assert [(row["id"], row["row_class"]) for row in page["rows"]] == [(view["id"], "draft")]
+    assert [(row["id"], row["row_class"]) for row in page["rows"]] == [(view.id, "draft")]
     assert page["after"] == ""
 
 
-def test_a_listing_filters_pages_and_collects(program: Program) -> None:
-    ids = {created(program, key=f"key-{number}")["id"] for number in range(3)}
+def test_a_listing_filters_pages_and_collects(program: Program, agent: HttpController) -> None:
+    ids = {created(program, agent, key=f"key-{number}").id for number in range(3)}
     by_key = program.run("wf", "list", "--key", "key-1").data["rows"]
     assert [row["key"] for row in by_key] == ["key-1"]
     first = program.run("wf", "list", "--limit", "2")
@@ -123,14 +131,16 @@ def test_a_listing_filters_pages_and_collects(program: Program) -> None:
     assert program.run("wf", "list", "--class", "done").data["rows"] == []
 
 
-def test_a_workflow_is_found_by_the_beginning_of_its_id(program: Program) -> None:
-    view = created(program)
-    assert program.run("wf", "show", view["id"][:9]).data == view
-    assert program.run("wf", "history", view["id"][3:9]).data["changes"][0]["event"] == "created"
+def test_a_workflow_is_found_by_the_beginning_of_its_id(
+    program: Program, agent: HttpController
+) -> None:
+    view = created(program, agent)
+    assert program.run("wf", "show", view.id[:9]).data["id"] == view.id
+    assert program.run("wf", "history", view.id[3:9]).data["changes"][0]["event"] == "created"
 
 
-def test_a_history_goes_on_after_a_revision(program: Program) -> None:
-    workflow = created(program)["id"]
+def test_a_history_goes_on_after_a_revision(program: Program, agent: HttpController) -> None:
+    workflow = created(program, agent).id
     program.run("wf", "enable", workflow, "--yes")
     changes = program.run("wf", "history", workflow, "--after", "1").data["changes"]
     assert [(change["revision"], change["event"]) for change in changes] == [(2, "enabled")]
@@ -139,16 +149,16 @@ def test_a_history_goes_on_after_a_revision(program: Program) -> None:
 # ------------------------------------------------------------------------------------------- acting
 
 
-def test_a_workflow_is_enabled_and_paused(program: Program) -> None:
-    workflow = created(program)["id"]
+def test_a_workflow_is_enabled_and_paused(program: Program, agent: HttpController) -> None:
+    workflow = created(program, agent).id
     assert program.run("wf", "enable", workflow, "--yes").data["status"] == "enabled"
     assert program.run("wf", "pause", workflow).data["status"] == "paused"
 
 
-def test_a_person_says_that_it_happened(program: Program) -> None:
-    view = blocked(program)
+def test_a_person_says_that_it_happened(program: Program, agent: HttpController) -> None:
+    view = stopped(program, agent)
     ran = program.run(
-        *resolved(program, view, "--succeeded", "--effect-id", "mail-3", *EVIDENCE, "--yes"),
+        *resolved(view, "--succeeded", "--effect-id", "mail-3", *EVIDENCE, "--yes"),
         "--result",
         '{"id": 3}',
     )
@@ -159,31 +169,33 @@ def test_a_person_says_that_it_happened(program: Program) -> None:
     assert archive["next"] == "execute"
 
 
-def test_a_call_that_may_still_land_did_not_not_happen_yet(program: Program) -> None:
-    ran = program.run(*resolved(program, blocked(program), "--not-executed", *EVIDENCE, "--yes"))
+def test_a_call_that_may_still_land_did_not_not_happen_yet(
+    program: Program, agent: HttpController
+) -> None:
+    ran = program.run(*resolved(stopped(program, agent), "--not-executed", *EVIDENCE, "--yes"))
     assert ran.code == 5
     assert "code=`may_still_land` allowed_from=`20" in ran.err
     assert "next: wait, look at the destination once more" in ran.err
 
 
-def test_an_operation_and_then_all_is_given_up(program: Program) -> None:
-    view = blocked(program)
+def test_an_operation_and_then_all_is_given_up(program: Program, agent: HttpController) -> None:
+    view = stopped(program, agent)
     say = (*EVIDENCE, "--yes", "--revision")
-    one = program.run(
-        "wf", "abandon", view["id"], "--operation", "send", *say, str(view["revision"])
-    )
+    one = program.run("wf", "abandon", view.id, "--operation", "send", *say, str(view.revision))
     assert one.data["operations"][0]["status"] == "abandoned"
-    every = program.run("wf", "abandon", view["id"], *say, str(one.data["revision"]))
+    every = program.run("wf", "abandon", view.id, *say, str(one.data["revision"]))
     assert every.data["status"] == "abandoned"
 
 
-def test_a_status_says_what_needs_a_person_in_its_exit_code(program: Program) -> None:
+def test_a_status_says_what_needs_a_person_in_its_exit_code(
+    program: Program, agent: HttpController
+) -> None:
     quiet = program.run("status")
     assert (quiet.code, quiet.data["store"], quiet.data["needs_you"]) == (0, "reachable", [])
-    view = blocked(program)
+    view = stopped(program, agent)
     loud = program.run("status")
     assert loud.code == 3
-    assert [row["id"] for row in loud.data["needs_you"]] == [view["id"]]
+    assert [row["id"] for row in loud.data["needs_you"]] == [view.id]
     assert loud.data["counts"]["attention"] == 1
     assert abs(loud.data["clock_apart_ms"]) < 5_000
 
@@ -191,8 +203,10 @@ def test_a_status_says_what_needs_a_person_in_its_exit_code(program: Program) ->
 # --------------------------------------------------------------------------------------- credentials
 
 
-def test_a_credential_does_what_its_role_may_and_no_more(program: Program) -> None:
-    workflow = created(program)["id"]
+def test_a_credential_does_what_its_role_may_and_no_more(
+    program: Program, agent: HttpController
+) -> None:
+    workflow = created(program, agent).id
     made = program.run(
         "credential", "create", "--role", "worker", "--workflow", workflow[:9], "--ttl", "30m",
         "--token-only",
@@ -211,15 +225,14 @@ def test_an_operators_credential_is_for_one_workspace(program: Program) -> None:
     bob = program.telling(ONCEWARD_TOKEN=made["token"])
     assert bob.run("wf", "list").code == 0
     assert bob.run("wf", "list", "--workspace", "elsewhere").code == 6
-    workflow = created(bob)["id"]
+    workflow = bob.run("wf", "create", "-", stdin=json.dumps(DEFINITION)).data["id"]
     [change] = bob.run("wf", "history", workflow).data["changes"]
     assert change["actor"] == "bob"
 
 
 def test_the_administrators_token_comes_by_stdin(program: Program) -> None:
     made = program.run("credential", "create", "--role", "admin").data
-    url = json.loads((program.home / "config/onceward/profiles/default.json").read_text())["url"]
-    stranger = Program(program.home / "stranger").telling(ONCEWARD_URL=url)
+    stranger = Program(program.home / "stranger").telling(ONCEWARD_URL=known_of(program).url)
     stranger.home.mkdir(exist_ok=True)
     without = stranger.run("credential", "create", "--role", "admin")
     assert (without.code, "--token-stdin" in without.err) == (2, True)
@@ -251,19 +264,21 @@ def test_what_is_no_definition_is_refused(
     assert "  next: " in ran.err
 
 
-def test_another_definition_under_the_same_key_leads_to_the_first(program: Program) -> None:
-    view = created(program)
+def test_another_definition_under_the_same_key_leads_to_the_first(
+    program: Program, agent: HttpController
+) -> None:
+    view = created(program, agent)
     body = json.dumps({**DEFINITION, "operations": DEFINITION["operations"][:1]})
     ran = program.run("workflows", "create", "-", stdin=body)
     assert ran.code == 5
-    assert f"next: look at the one that is there, or choose another key: onceward workflows " \
-           f"show {view['id']}" in ran.err  # fmt: skip
+    assert "next: look at the one that is there, or choose another key: " in ran.err
+    assert f"onceward workflows show {view.id}" in ran.err
 
 
-def test_a_decision_on_an_old_revision_is_refused(program: Program) -> None:
-    view = blocked(program)
-    stale = {**view, "revision": view["revision"] - 1}
-    ran = program.run(*resolved(program, stale, "--succeeded", *EVIDENCE, "--yes"))
+def test_a_decision_on_an_old_revision_is_refused(program: Program, agent: HttpController) -> None:
+    view = stopped(program, agent)
+    stale = msgspec.structs.replace(view, revision=view.revision - 1)
+    ran = program.run(*resolved(stale, "--succeeded", *EVIDENCE, "--yes"))
     assert (ran.code, "code=`revision_conflict`" in ran.err) == (5, True)
 
 
@@ -283,7 +298,7 @@ def test_a_decision_on_an_old_revision_is_refused(program: Program) -> None:
     ],
 )
 def test_half_a_decision_is_none(program: Program, how: tuple[str, ...], said: str) -> None:
-    workflow = created(program)["id"]
+    workflow = created(program, agent).id
     ran = program.run("wf", "resolve", workflow, "send", *how)
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
@@ -320,6 +335,6 @@ def test_a_refusal_says_what_to_do_next_and_writes_no_data(
     assert "Traceback" not in ran.err
 
 
-def test_an_act_on_a_draft_says_what_it_is(program: Program) -> None:
-    ran = program.run("wf", "pause", created(program)["id"])
+def test_an_act_on_a_draft_says_what_it_is(program: Program, agent: HttpController) -> None:
+    ran = program.run("wf", "pause", created(program, agent).id)
     assert (ran.code, "code=`not_enabled`" in ran.err) == (4, True)

@@ -173,8 +173,8 @@ def test_a_shape_that_is_not_closed_or_out_of_bounds_is_refused(more: dict[str, 
         msgspec.convert({"key": "k", "operations": [{**GOOD, **more}]}, CreateWorkflow)
 
 
-@pytest.mark.parametrize("lease_ms", [9_999, 15 * limits.MINUTE_MS + 1])
-def test_a_lease_lasts_ten_seconds_to_fifteen_minutes(lease_ms: int) -> None:
+@pytest.mark.parametrize("lease_ms", [999, 15 * limits.MINUTE_MS + 1])
+def test_a_lease_lasts_a_second_to_fifteen_minutes(lease_ms: int) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({**GOOD, "lease_ms": lease_ms}, OperationDefinition)
 

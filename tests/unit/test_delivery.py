@@ -1,6 +1,5 @@
 """A receipt reaches the controller, or is kept; what was sent for an attempt never changes."""
 
-import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -11,11 +10,8 @@ import onceward as ow
 from onceward.client import Client
 from onceward.delivery import Flushed
 from onceward.spool import Spool
-from onceward.wire import canonical, limits
-from onceward.wire.definitions import PayloadRef
-from onceward.wire.messages import Complete, Completed, PayloadStored, Release, Standing
+from onceward.wire.messages import Complete, Completed, Release, Standing
 from onceward.wire.problems import ProblemCode, problem
-from onceward.wire.receipts import ResultOmitted
 from tests.support.ports import ManualClock, SeededEntropy
 from tests.support.scripted_client import ORIGIN, client_of, uploader
 from tests.support.scripted_controller import (
@@ -28,13 +24,6 @@ from tests.support.scripted_controller import (
     stop,
     unreachable,
 )
-
-
-def nested(depth: int) -> object:
-    value: object = 1
-    for _ in range(depth):
-        value = [value]
-    return value
 
 
 @pytest.fixture
@@ -65,14 +54,6 @@ def client(controller: ScriptedController, clock: ManualClock, root: Path) -> It
 @pytest.fixture
 def upload() -> ow.Tool:
     return uploader([])
-
-
-def returning(result: object, *, effect_id: str = "obj-17") -> ow.Tool:
-    @ow.tool("upload")
-    def upload(call: ow.Call) -> ow.Receipt:
-        return call.succeeded(effect_id=effect_id, result=result)
-
-    return upload
 
 
 def failing_for_long(
@@ -226,120 +207,6 @@ def test_what_another_credential_or_another_day_could_deliver_waits(
 
     assert client.flush() == Flushed(waiting=1)
     assert client.flush() == Flushed(delivered=1)
-
-
-def test_a_result_too_large_for_a_receipt_is_uploaded_and_named(
-    controller: ScriptedController, client: Client
-) -> None:
-    result = {"document": "x" * limits.RECEIPT_BYTES_MAX}
-    content = canonical.encode(result)
-    stored = PayloadStored("d" * 64, hashlib.sha256(content).hexdigest(), len(content))
-    controller.script("begin", grant())
-    controller.script("upload_result", stored)
-    controller.script("complete", accepted())
-
-    assert client.run_operation(WORKFLOW, "upload", [returning(result)]) == result
-    assert controller.bodies("upload_result") == [content]
-    (receipt,) = sent(controller)
-    assert receipt.result is None
-    assert receipt.result_payload == PayloadRef(stored.digest, stored.sha256, stored.size)
-
-
-def test_a_result_is_uploaded_once_however_often_its_receipt_is_sent(
-    controller: ScriptedController, client: Client
-) -> None:
-    controller.script("begin", grant())
-    controller.script("upload_result", PayloadStored("d" * 64, "0" * 64, 70_000))
-    controller.script("complete", lost(), lost(), accepted())
-
-    client.run_operation(WORKFLOW, "upload", [returning("x" * 70_000)])
-
-    assert controller.verbs.count("upload_result") == 1
-    assert len({receipt.result_payload for receipt in sent(controller)}) == 1
-
-
-def test_a_large_result_whose_upload_failed_is_kept_whole_and_uploaded_later(
-    controller: ScriptedController, client: Client, clock: ManualClock
-) -> None:
-    def fail(content: bytes) -> PayloadStored:
-        clock.pass_ms(31_000)
-        raise unreachable()
-
-    controller.script("begin", grant())
-    controller.script("upload_result", fail)
-    with pytest.raises(ow.UnavailableError):
-        client.run_operation(WORKFLOW, "upload", [returning("x" * 70_000)])
-    controller.script("upload_result", PayloadStored("d" * 64, "0" * 64, 70_000))
-    controller.script("complete", lost(), accepted())
-
-    assert client.flush() == Flushed(waiting=1)
-    assert client.flush() == Flushed(delivered=1)
-
-    first, second = sent(controller)
-    assert first == second
-    assert first.result_payload is not None
-    assert controller.verbs.count("upload_result") == 2
-
-
-def test_a_result_beyond_every_bound_is_left_out_and_its_success_recorded(
-    controller: ScriptedController, client: Client
-) -> None:
-    result = "x" * limits.PAYLOAD_BYTES_MAX
-    content = canonical.encode(result)
-    controller.script("begin", grant())
-    controller.script("complete", accepted())
-
-    omitted = ResultOmitted(hashlib.sha256(content).hexdigest(), len(content))
-    assert client.run_operation(WORKFLOW, "upload", [returning(result)]) == omitted
-    assert sent(controller)[0].outcome is ow.Outcome.SUCCEEDED
-
-
-@pytest.mark.parametrize(
-    "result",
-    [
-        pytest.param({"when": object()}, id="no-json-type"),
-        pytest.param(float("nan"), id="not-a-number"),
-        pytest.param(2**64, id="too-large-an-integer"),
-        pytest.param("\ud800", id="lone-surrogate"),
-        pytest.param(nested(limits.DEPTH_MAX - 1), id="too-deep-for-a-request"),
-    ],
-)
-def test_a_result_that_is_no_json_is_left_out_and_its_success_recorded(
-    controller: ScriptedController, client: Client, result: object
-) -> None:
-    controller.script("begin", grant())
-    controller.script("complete", accepted())
-
-    assert client.run_operation(WORKFLOW, "upload", [returning(result)]) is None
-
-    (receipt,) = sent(controller)
-    assert receipt.outcome is ow.Outcome.SUCCEEDED
-    assert receipt.effect_id == "obj-17"
-    assert (receipt.reason or "").startswith("the result is not JSON and was left out")
-
-
-def test_a_result_as_deep_as_a_request_can_carry_is_kept(
-    controller: ScriptedController, client: Client
-) -> None:
-    result = nested(limits.DEPTH_MAX - 2)
-    controller.script("begin", grant())
-    controller.script("complete", accepted())
-
-    assert client.run_operation(WORKFLOW, "upload", [returning(result)]) == result
-    assert sent(controller)[0].result == result
-
-
-def test_an_effect_id_that_no_controller_takes_does_not_cost_the_success(
-    controller: ScriptedController, client: Client
-) -> None:
-    controller.script("begin", grant())
-    controller.script("complete", accepted())
-
-    client.run_operation(WORKFLOW, "upload", [returning(1, effect_id="\ud800" + "x" * 300)])
-
-    (receipt,) = sent(controller)
-    assert receipt.outcome is ow.Outcome.SUCCEEDED
-    assert receipt.effect_id == "?" + "x" * 255
 
 
 def test_what_a_dead_process_was_granted_and_never_called_is_given_back_first(

@@ -354,4 +354,9 @@ def test_what_was_given_up_is_not_counted_as_a_success() -> None:
     past.grant("execute")
     past.report(Outcome.SUCCEEDED, operation="second")
     assert past.workflow.progress.succeeded == 1
+    assert past.workflow.status is WorkflowStatus.ABANDONED
+
+
+def test_a_workflow_goes_on_beside_what_was_given_up() -> None:
+    past = history(tool("first", after=()), tool("second", after=())).abandoned("first")
     assert past.workflow.status is WorkflowStatus.ENABLED

@@ -275,6 +275,19 @@ def test_a_call_that_is_open_at_the_deadline_may_have_written() -> None:
     assert "may have happened" in client.detail
 
 
+def test_a_reply_that_is_not_taken_is_given_up_and_no_second_one_follows() -> None:
+    async def answers_at_once(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await asyncio.Event().wait()  # The client takes nothing more.
+
+    client = Client(b"{}")
+    with pytest.raises(TimeoutError):
+        answer(client, answers_at_once, deadline_ms=1, headers=HOST + JSON)
+
+    assert client.status == 200
+    assert len(client.sent) == 1, "no second reply follows one that has begun"
+
+
 def test_a_body_without_an_end_is_refused_by_counting_and_heard_out_to_a_bound() -> None:
     part = bytes(limits.MIB)
     client = Client(*[part] * 64, ends=False)

@@ -21,6 +21,7 @@ from onceward.wire.receipts import Outcome, Receipt, encode
 from onceward_controller.protocol import commands
 from onceward_controller.protocol.answers import Grant
 from onceward_controller.protocol.commands import Command
+from onceward_controller.protocol.events import Reported
 from onceward_controller.service.transact import Settled, _Waiting
 from tests.support.services import ADMIN, Agent, Site, chain, cold_head, state_of
 
@@ -191,7 +192,7 @@ def test_the_record_of_a_final_operation_is_read_as_it_was_last_written(seed: in
             for body in log.bodies(head, range(1, head.tip.revision + 1))
             for entry in body.entries
             for event in entry.events
-            if type(event).__name__ == "Reported"
+            if isinstance(event, Reported)
         }
         for attempt in each.operation.attempts:
             reported = attempts.get((each.operation.at, attempt.number))

@@ -298,7 +298,7 @@ def test_a_completed_workflow_is_not_given_up() -> None:
 
 def test_what_was_given_up_is_not_given_up_again() -> None:
     past = plain().abandoned("send")
-    assert past.refusal(past.abandonment("send")) is ProblemCode.OPERATION_SETTLED
+    assert past.refusal(past.abandonment("send")) is ProblemCode.WORKFLOW_FINISHED
 
 
 @pytest.mark.parametrize("which", ["send", None], ids=["operation", "workflow"])

@@ -108,6 +108,8 @@ def test_hosts_are_compared_in_lower_case() -> None:
         (FOLDER | {"ONCEWARD_PORT": "http"}, "ONCEWARD_PORT"),
         (FOLDER | {"ONCEWARD_PORT": "65536"}, "ONCEWARD_PORT"),
         (FOLDER | {"ONCEWARD_PORT": "9" * 5_000}, "ONCEWARD_PORT"),
+        (FOLDER | {"ONCEWARD_PORT": "000000099999"}, "ONCEWARD_PORT"),
+        (FOLDER | {"ONCEWARD_PORT": "-1"}, "ONCEWARD_PORT"),
         (FOLDER | {"ONCEWARD_HOST": "0.0.0.0"}, "ONCEWARD_ALLOWED_HOSTS"),  # noqa: S104  # only text
         (FOLDER | {"ONCEWARD_ALLOWED_HOSTS": "*"}, "ONCEWARD_ALLOWED_HOSTS"),
         (FOLDER | {"ONCEWARD_ALLOWED_HOSTS": "https://a.example"}, "ONCEWARD_ALLOWED_HOSTS"),

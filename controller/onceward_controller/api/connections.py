@@ -8,7 +8,7 @@ So here the head has a size and a time, and such answers are problems like any o
 import asyncio
 from typing import ClassVar
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from onceward.ports import Entropy
 from onceward.wire import limits
@@ -18,6 +18,8 @@ from onceward_controller.api.front_door.request_ids import new_request_id
 
 HEAD_BYTES_MAX = 64 * limits.KIB
 """Of one head, counted in whole reads; of those that end, the front door counts exactly."""
+
+_BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\n"
 
 
 def bounded_connections(entropy: Entropy, *, head_ms: int) -> type["BoundedConnection"]:
@@ -102,7 +104,7 @@ class BoundedConnection(HttpToolsProtocol):
             is_last=True,
         )
         lines = [name + b": " + value + b"\r\n" for name, value in headers]
-        self.transport.write(b"".join([STATUS_LINE[400], *lines, b"\r\n", content]))
+        self.transport.write(b"".join([_BAD_REQUEST, *lines, b"\r\n", content]))
         self.transport.close()
 
     def _wait_for_head(self) -> None:

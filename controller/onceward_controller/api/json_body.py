@@ -5,16 +5,19 @@ Litestar would decode leniently: the last of two equal names wins, ``NaN`` and h
 same annotation still draws the OpenAPI schema.
 """
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
-from litestar._openapi.schema_generation import SchemaCreator
 from litestar.dto import MsgspecDTO
 from litestar.openapi.spec import Reference, Schema
 from litestar.typing import FieldDefinition
 from typing_extensions import override
 
 from onceward.wire import codec, limits
+
+if TYPE_CHECKING:
+    # Private to Litestar, and yet in the signature of its extension point.
+    from litestar._openapi.schema_generation import SchemaCreator
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,7 +44,7 @@ class StrictJson(MsgspecDTO[Any]):
     @classmethod
     @override
     def create_openapi_schema(
-        cls, field_definition: FieldDefinition, handler_id: str, schema_creator: SchemaCreator
+        cls, field_definition: FieldDefinition, handler_id: str, schema_creator: "SchemaCreator"
     ) -> Reference | Schema:
         """Return the schema of the shape itself."""
         return schema_creator.for_field_definition(field_definition)

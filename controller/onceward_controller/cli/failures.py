@@ -6,7 +6,6 @@ bug shows its traceback.
 
 import typer
 
-from onceward.sealing import IntegrityError
 from onceward.wire.problems import ProblemError
 from onceward_controller.cli import advice, exit_codes
 from onceward_controller.cli.exit_codes import ExitCode
@@ -32,22 +31,23 @@ def refusal_of(error: Exception) -> Refusal | None:
             return Refusal(
                 ExitCode.CONFLICT, str(error), "use it: onceward status", "or stop it first"
             )
-        case IntegrityError():
-            return Refusal(
-                ExitCode.NEEDS_PERSON,
-                f"stored bytes are damaged: {error}",
-                "keep a copy; " + _DOCTOR,
-            )
         case _:
             return _of_the_vault(error)
 
 
 def _of_the_vault(error: Exception) -> Refusal | None:
     # Imported here: these modules take time, and where one of their errors was raised they are in.
+    from onceward.sealing import IntegrityError
     from onceward_controller.vault import keyring, store
     from onceward_controller.vault.key_file import UnlockError
 
     match error:
+        case IntegrityError():
+            return Refusal(
+                ExitCode.NEEDS_PERSON,
+                f"stored bytes are damaged: {error}",
+                "keep a copy; " + _DOCTOR,
+            )
         case UnlockError():
             return Refusal(ExitCode.LOCKED, str(error), "correct it and run the command again")
         case keyring.NoVaultError():

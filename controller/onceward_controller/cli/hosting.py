@@ -4,8 +4,8 @@ The socket is bound here and not by uvicorn: a port that is taken is then told i
 address is known, also for port 0, before anybody is told about it.
 
 uvicorn stops at a signal and, when it has stopped, raises the signal again. SIGINT then is the
-usual ``KeyboardInterrupt``; SIGTERM would end the process before the store is closed, so that it
-too becomes an exception while a controller is hosted.
+usual ``KeyboardInterrupt``; SIGTERM would end the process before the store is closed, and so it
+becomes an exception as well, from before the vault is opened until it is closed.
 """
 
 import errno
@@ -61,10 +61,11 @@ def url_of(listener: socket.socket) -> str:
 
 
 def host(service: "Service", settings: "Settings", listener: socket.socket) -> None:
-    """Serve until a signal says to end; SIGTERM is a clean end.
+    """Serve until a signal says to end.
 
     Raises:
         KeyboardInterrupt: SIGINT.
+        Refusal: The server did not start.
     """
     from onceward_controller import serve
 
@@ -72,14 +73,15 @@ def host(service: "Service", settings: "Settings", listener: socket.socket) -> N
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.umask(0o077)
     server = serve.new_server(serve.application_of(service, settings), settings)
-    with _ended_by_sigterm():
-        server.run(sockets=[listener])
-        if not server.started:
-            raise Refusal(ExitCode.FAILED, "the controller did not start", "see its log above")
+    server.run(sockets=[listener])
+    if not server.started:
+        raise Refusal(ExitCode.FAILED, "the controller did not start", "see its log above")
 
 
 @contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
+def ended_by_sigterm() -> Iterator[None]:
+    """Leave the block in order when SIGTERM arrives, closing what it opened."""
+
     def raise_it(_number: int, _frame: FrameType | None) -> NoReturn:
         raise _TerminatedError
 

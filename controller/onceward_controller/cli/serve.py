@@ -32,7 +32,7 @@ def serve(
 
     if isinstance(where.store, FolderStore):
         require_vault(where.store.folder)
-    with hosting.listen(where.host, where.port) as listener:
+    with hosting.ended_by_sigterm(), hosting.listen(where.host, where.port) as listener:
         invocation.output.detail(f"opening the vault: store=`{place.name_of(where)}`")
         service = bootstrap.open_controller(where)
         try:

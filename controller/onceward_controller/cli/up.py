@@ -56,7 +56,11 @@ def up(
     )
     is_new = not (folder / VAULT_NAME).exists()
     _require_free(invocation.profile, folder)
-    with profile.serving(folder, SystemClock()), hosting.listen(LOOPBACK, where.port) as listener:
+    with (
+        hosting.ended_by_sigterm(),
+        profile.serving(folder, SystemClock()),
+        hosting.listen(LOOPBACK, where.port) as listener,
+    ):
         from onceward_controller.bootstrap import open_embedded_service
 
         service = open_embedded_service(folder)

@@ -17,7 +17,7 @@ from msgspec import Struct
 from onceward.wire import limits
 from onceward.wire.decisions import Mode, StopReason, WaitReason
 from onceward.wire.definitions import NO_RETRY, OperationDefinition
-from onceward.wire.messages import OperationStatus, ToolOffer, WorkflowStatus
+from onceward.wire.messages import ToolOffer, WorkflowStatus
 from onceward.wire.receipts import Outcome
 from onceward_controller.protocol import reasons
 from onceward_controller.protocol.answers import Done, Grant, Reuse, Stop, Verdict, Wait
@@ -253,15 +253,7 @@ def _execute(question: Question) -> Verdict | None:
     operation, definition = question.operation, question.definition
     if operation.is_uncertain:
         return None
-    if operation.settled_status is OperationStatus.PENDING or operation.one_more:
-        return question.grant(Mode.EXECUTE)
-    retry = definition.retry or NO_RETRY
-    refused_ms = max(
-        each.report.at_ms
-        for each in operation.attempts
-        if each.report is not None and each.is_effect and each.accepted(Outcome.NOT_EXECUTED)
-    )
-    due_ms = refused_ms + retry.backoff_ms(operation.refusals)
+    due_ms = operation.retry_due_ms(definition)
     if question.now_ms < due_ms:
         return question.wait(WaitReason.BACKING_OFF, due_ms)
     return question.grant(Mode.EXECUTE)

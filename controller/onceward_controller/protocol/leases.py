@@ -41,9 +41,14 @@ def renew(workflow: Workflow, command: Renew, moment: Moment, naming: Naming) ->
             local_ms=moment.local_ms,
         )
     until_ms = moment.ms + definition.lease_ms
+    is_capped = False
     if attempt.mode is Mode.REPEAT:
+        is_capped = operation.key_dies_ms(definition) <= attempt.lease_until_ms
         until_ms = min(until_ms, operation.key_dies_ms(definition))
-    if attempt.renewals >= limits.RENEWALS_MAX or until_ms <= attempt.lease_until_ms:
+    if until_ms <= attempt.lease_until_ms and not is_capped:
+        # A lost reply asked for again, or a clock a little behind: it holds what it would get.
+        return Transition(events=(), answer=Extended(lease_until_ms=attempt.lease_until_ms))
+    if attempt.renewals >= limits.RENEWALS_MAX or is_capped:
         raise problem(
             ProblemCode.RENEWAL_LIMIT,
             "the lease cannot be extended again",

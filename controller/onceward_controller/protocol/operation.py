@@ -32,7 +32,7 @@ class Report(Struct, frozen=True, array_like=True):
 
     Attributes:
         accepted: Whether it completed anything, or is evidence only.
-        at_ms: Trusted time of its arrival.
+        at_ms: Trusted time of its arrival; 0 where no time was to be believed.
         revision: Where its bytes lie.
         overruled: A person saw it and decided otherwise.
     """
@@ -106,6 +106,7 @@ class Operation(Struct, frozen=True, array_like=True):
         settlement: The success, once there is one.
         abandoned: A person gave it up.
         halted: A caller was told that a person must decide, and nothing has happened since.
+        denied: A person said that it did not happen, and it was not executed since.
     """
 
     at: int
@@ -119,6 +120,7 @@ class Operation(Struct, frozen=True, array_like=True):
     settlement: Settlement | None = None
     abandoned: bool = False
     halted: bool = False
+    denied: bool = False
 
     @property
     def is_final(self) -> bool:
@@ -189,23 +191,33 @@ class Operation(Struct, frozen=True, array_like=True):
 
     @property
     def is_double_suspected(self) -> bool:
-        """Whether a success is evidence and a newer attempt may have had an effect of its own."""
-        for attempt in self.attempts:
-            report = attempt.report
-            if report is None or report.accepted or report.outcome is not Outcome.SUCCEEDED:
-                continue
-            for newer in self.attempts[attempt.number :]:
-                if self.is_unknown(newer):
-                    return True
-                found = newer.report
-                if (
-                    newer.is_effect
-                    and found is not None
-                    and found.outcome is Outcome.SUCCEEDED
-                    and found.effect_id != report.effect_id
-                ):
-                    return True
-        return False
+        """Whether a success that is only evidence speaks against what is recorded.
+
+        A newer attempt may have had an effect of its own, another effect was recorded, or a person
+        gave the operation up.
+        """
+        return any(
+            self._speaks_against(attempt, attempt.report)
+            for attempt in self.attempts
+            if attempt.report is not None
+            and not attempt.report.accepted
+            and attempt.report.outcome is Outcome.SUCCEEDED
+        )
+
+    def _speaks_against(self, attempt: Attempt, evidence: Report) -> bool:
+        if self.abandoned:
+            return True
+        if self.settlement is not None and self.settlement.effect_id != evidence.effect_id:
+            return True
+        return any(
+            self.is_unknown(newer)
+            or (
+                newer.report is not None
+                and newer.report.outcome is Outcome.SUCCEEDED
+                and newer.report.effect_id != evidence.effect_id
+            )
+            for newer in self.attempts[attempt.number :]
+        )
 
     def status(self, now_ms: int) -> OperationStatus:
         """Return where the operation stands at trusted time ``now_ms``."""
@@ -224,14 +236,32 @@ class Operation(Struct, frozen=True, array_like=True):
     @property
     def settled_status(self) -> OperationStatus:
         """Pending or not executed, of an operation of which neither is in doubt."""
-        untouched = self.settled_through == 0 and all(
-            attempt.released for attempt in self.attempts if attempt.is_effect
+        untouched = (
+            self.settled_through == 0
+            and not self.denied
+            and all(attempt.released for attempt in self.attempts if attempt.is_effect)
         )
         return OperationStatus.PENDING if untouched else OperationStatus.NOT_EXECUTED
 
     def may_execute_again(self, definition: OperationDefinition) -> bool:
         """Return whether an operation that is not executed may be executed once more."""
         return self.one_more or self.refusals < (definition.retry or NO_RETRY).attempts
+
+    def retry_due_ms(self, definition: OperationDefinition) -> int:
+        """Return from when an operation that is not executed may be executed again.
+
+        0 for one that never waits: nobody has tried, or one more is permitted.
+        """
+        if self.one_more:
+            return 0
+        refused = [
+            each.report.at_ms
+            for each in self.attempts
+            if each.is_effect and each.report is not None and each.accepted(Outcome.NOT_EXECUTED)
+        ]
+        if not refused or not max(refused):
+            return 0
+        return max(refused) + (definition.retry or NO_RETRY).backoff_ms(self.refusals)
 
     def landed_by_ms(self, definition: OperationDefinition) -> int:
         """Return when every call that was issued has landed, in trusted time.

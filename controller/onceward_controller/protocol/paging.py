@@ -53,12 +53,17 @@ def reference(digest: str, content: Content) -> PageRef:
     return PageRef(digest=digest, first=first, members=bytes(members), count=len(content))
 
 
-def overflow(finished: Content) -> Content:
+def overflow(finished: Content, pages: tuple[PageRef, ...]) -> Content:
     """Return what of ``finished`` should move to a page now; empty while it is too little.
 
     An operation that was given up or whose success is in doubt stays: a person may look for it.
+    One that came back from its page, with new evidence, stays as well.
     """
-    plain = sorted(at for at, each in finished.items() if each.succeeded and not each.suspected)
+    plain = sorted(
+        at
+        for at, each in finished.items()
+        if each.succeeded and not each.suspected and not any(page.holds(at) for page in pages)
+    )
     if len(plain) < FINISHED_PER_PAGE:
         return {}
     return {at: finished[at] for at in plain[:FINISHED_PER_PAGE]}

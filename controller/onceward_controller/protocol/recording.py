@@ -45,6 +45,7 @@ def granted(operation: Operation, event: events.Granted, stamp: Stamp) -> Operat
         attempts=(*operation.attempts, attempt),
         idempotency_key=event.idempotency_key or operation.idempotency_key,
         one_more=operation.one_more and not attempt.is_effect,
+        denied=operation.denied and not attempt.is_effect,
         halted=False,
     )
 
@@ -52,6 +53,8 @@ def granted(operation: Operation, event: events.Granted, stamp: Stamp) -> Operat
 def renewed(operation: Operation, event: events.Renewed) -> Operation:
     """Move the end of a lease."""
     attempt = _attempt(operation, event.number)
+    if attempt.has_ended:
+        raise ValueError(f"only a live lease is renewed: number=`{event.number}`")
     return _with(
         operation,
         _replace(attempt, lease_until_ms=event.lease_until_ms, renewals=attempt.renewals + 1),
@@ -65,9 +68,11 @@ def halted(operation: Operation) -> Operation:
 
 def released(operation: Operation, event: events.Released) -> Operation:
     """End an attempt whose call was never made; permit one more where nothing is in doubt."""
-    after = _with(operation, _replace(_attempt(operation, event.number), released=True))
-    is_effect = _attempt(operation, event.number).is_effect
-    may = is_effect and not after.is_uncertain and not after.is_blocked
+    attempt = _attempt(operation, event.number)
+    if attempt.has_ended:
+        raise ValueError(f"the attempt has ended: number=`{event.number}`")
+    after = _with(operation, _replace(attempt, released=True))
+    may = attempt.is_effect and not after.is_uncertain and not after.is_blocked
     return _replace(after, one_more=after.one_more or may, halted=False)
 
 
@@ -81,7 +86,8 @@ def reported(operation: Operation, event: events.Reported, stamp: Stamp) -> Oper
         accepted=event.accepted,
         effect_id=event.effect_id,
         sha256=event.receipt_sha256,
-        at_ms=stamp.ms,
+        # A receipt is taken whatever the clocks say, and nothing may rest on a wrong time.
+        at_ms=stamp.ms if stamp.safe else 0,
         revision=stamp.revision,
     )
     after = _replace(_with(operation, _replace(attempt, report=report)), halted=False)
@@ -98,7 +104,7 @@ def reported(operation: Operation, event: events.Reported, stamp: Stamp) -> Oper
             return _replace(after, settlement=settlement)
         case Outcome.NOT_EXECUTED if attempt.is_effect:
             return _replace(after, refusals=after.refusals + 1)
-        case Outcome.NOT_EXECUTED if event.conclusive:
+        case Outcome.NOT_EXECUTED if event.conclusive and operation.is_uncertain:
             return _replace(after, settled_through=len(after.attempts), one_more=True)
         case Outcome.NOT_EXECUTED | Outcome.UNKNOWN:
             return after
@@ -106,6 +112,7 @@ def reported(operation: Operation, event: events.Reported, stamp: Stamp) -> Oper
 
 def attested(operation: Operation, event: events.Attested, stamp: Stamp) -> Operation:
     """Close every attempt by a person's word."""
+    _require_open(operation)
     through = len(operation.attempts)
     if event.outcome is Outcome.SUCCEEDED:
         settlement = Settlement(
@@ -127,6 +134,7 @@ def attested(operation: Operation, event: events.Attested, stamp: Stamp) -> Oper
         closed_through=through,
         settled_through=through,
         one_more=True,
+        denied=True,
         attempts_max=max(operation.attempts_max, through + 1),
         halted=False,
     )
@@ -134,7 +142,13 @@ def attested(operation: Operation, event: events.Attested, stamp: Stamp) -> Oper
 
 def abandoned(operation: Operation) -> Operation:
     """Give the operation up."""
+    _require_open(operation)
     return _replace(operation, abandoned=True, closed_through=len(operation.attempts))
+
+
+def _require_open(operation: Operation) -> None:
+    if operation.is_final:
+        raise ValueError(f"the operation is final: index=`{operation.at}`")
 
 
 def _attempt(operation: Operation, number: int) -> Attempt:

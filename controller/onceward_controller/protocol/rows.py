@@ -12,6 +12,8 @@ Whoever is told that a person must decide leaves a mark in the log, so that a wo
 attempt died in silence moves from ``active`` to ``attention`` as soon as anybody asks.
 """
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 
 from onceward.wire import limits
@@ -77,7 +79,18 @@ def _place(workflow: Workflow, now_ms: int) -> tuple[RowClass, int, str]:
         return RowClass.ACTIVE, check_ms, ""
     if any(each.is_uncertain for each in open_operations):
         return RowClass.WAITING, now_ms, ""
+    due_ms = min(_due_ms(workflow), default=0)
+    if due_ms > now_ms:
+        return RowClass.WAITING, due_ms, ""
     return RowClass.READY, now_ms, ""
+
+
+def _due_ms(workflow: Workflow) -> Iterator[int]:
+    """Yield from when each operation that waits for no other may run."""
+    plan = workflow.plan
+    for at in plan.order:
+        if not workflow.is_finished(at) and at not in workflow.roots:
+            yield workflow.operation(at).retry_due_ms(plan.definition(at))
 
 
 def _is_held(operation: Operation) -> bool:

@@ -90,8 +90,8 @@ class Workflow(Struct, frozen=True, dict=True):
     def roots(self) -> dict[int, tuple[int, ...]]:
         """Of each operation that waits for others: at the end of its wait, what waits for none.
 
-        By index, in plan order. An operation that was given up ends the wait for it, whatever it
-        waited for itself.
+        By index. An operation that was given up ends the wait for it, whatever it waited for
+        itself.
         """
         roots: dict[int, tuple[int, ...]] = {}
         for at in self.plan.order:
@@ -107,13 +107,23 @@ class Workflow(Struct, frozen=True, dict=True):
     @property
     def status(self) -> WorkflowStatus:
         """Where the workflow stands as a whole."""
-        if self.progress.switch is WorkflowStatus.ABANDONED:
+        if self.progress.switch is WorkflowStatus.ABANDONED or self.is_given_up:
             return WorkflowStatus.ABANDONED
         if self.progress.succeeded == len(self.plan.operations):
             return WorkflowStatus.COMPLETED
         if any(self.is_refused(operation) for operation in self.progress.open.values()):
             return WorkflowStatus.FAILED
         return self.progress.switch
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether all that has not succeeded was abandoned, or waits for what was."""
+        if all(each.succeeded for each in self.progress.finished.values()):
+            return False  # What lies on pages has succeeded.
+        return all(
+            self.is_finished(at) or any(map(self.is_finished, self.roots.get(at, ())))
+            for at in self.plan.order
+        )
 
     @property
     def is_over(self) -> bool:

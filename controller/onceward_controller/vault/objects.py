@@ -4,7 +4,7 @@ Each is named by the digest of its sealed bytes and written before the revision 
 that racing writers never share one, and what no revision names is an orphan that may be swept.
 """
 
-from onceward.sealing import Context, Kind, open_sealed, seal, sealed_digest
+from onceward.sealing import Context, IntegrityError, Kind, open_sealed, seal, sealed_digest
 from onceward_controller.vault import layout
 from onceward_controller.vault.commit import create_once
 from onceward_controller.vault.damage import DamagedLogError
@@ -44,10 +44,13 @@ class Objects:
         return digest
 
     def read(self, kind: Kind, digest: str, key: SealKey) -> bytes | None:
-        """Return the content under ``digest``, None when there is no such object.
+        """Return the content under ``digest``, None when this workflow has no such object.
+
+        Bytes that have the digest which names them are as they were written: where they do not
+        open, they were not written for this workflow, or not as this kind.
 
         Raises:
-            IntegrityError: It is not what was written, or belongs to another workflow.
+            IntegrityError: It is not what was written.
             StoreError: The store could not be read.
         """
         found = self._desk.store.get(layout.object_name(digest))
@@ -55,7 +58,10 @@ class Objects:
             return None
         if sealed_digest(found.body).hex() != digest:
             raise DamagedLogError(f"an object does not have the digest that names it: `{digest}`")
-        return open_sealed(key.key, context=self._context(kind), sealed=found.body)
+        try:
+            return open_sealed(key.key, context=self._context(kind), sealed=found.body)
+        except IntegrityError:
+            return None
 
     def _context(self, kind: Kind) -> Context:
         return Context(

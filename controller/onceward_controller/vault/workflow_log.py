@@ -221,7 +221,7 @@ class WorkflowLog:
 
     def _paged(self, workflow: Workflow, key: SealKey) -> Workflow:
         """Move finished operations to a page object, written before the revision that names it."""
-        content = paging.overflow(workflow.progress.finished)
+        content = paging.overflow(workflow.progress.finished, workflow.progress.pages)
         if not content:
             return workflow
         digest = self.objects.write(Kind.PAGE, paging.encode(content), key)

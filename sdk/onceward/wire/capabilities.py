@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from onceward.wire import limits
 
 
-class Capability(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Capability(Struct, frozen=True, forbid_unknown_fields=True):
     """What the destination can do for us.
 
     Attributes:

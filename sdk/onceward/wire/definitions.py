@@ -6,6 +6,7 @@ exactly when they mean the same, and orders the operations so that each comes af
 waits for. The digest of the resolved definition is part of every operation's id.
 """
 
+import heapq
 from typing import Annotated, Any
 
 import msgspec
@@ -72,7 +73,7 @@ class PayloadRef(Struct, frozen=True, forbid_unknown_fields=True):
     size: Annotated[int, Meta(ge=0, le=limits.PAYLOAD_BYTES_MAX)]
 
 
-class OperationDefinition(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class OperationDefinition(Struct, frozen=True, forbid_unknown_fields=True):
     """One tool call with one intended effect.
 
     Attributes:
@@ -148,9 +149,13 @@ def digest(operations: Operations) -> str:
     return canonical.digest(as_json(operations))
 
 
-def as_json(operations: Operations) -> Any:
-    """Return resolved operations as plain JSON values, for digests and comparison."""
-    return msgspec.to_builtins(operations)
+def as_json(operations: Operations) -> list[dict[str, Any]]:
+    """Return resolved operations as plain JSON values, for digests and comparison.
+
+    A field that has its default value is left out, whether it was sent or not: what means the same
+    is the same, and a field that a later version adds changes no digest.
+    """
+    return [_spare(msgspec.to_builtins(operation)) for operation in operations]
 
 
 def order(operations: Operations) -> tuple[int, ...]:
@@ -173,20 +178,45 @@ def order(operations: Operations) -> tuple[int, ...]:
                     "operation_unknown",
                     f"operation `{operation.name}` waits for an unknown one: after=`{name}`",
                 )
+    waits = [len(operation.after or ()) for operation in operations]
+    followers: list[list[int]] = [[] for _ in operations]
+    for at, operation in enumerate(operations):
+        for name in operation.after or ():
+            followers[index[name]].append(at)
+    ready = [at for at, count in enumerate(waits) if count == 0]  # Sorted, and so a heap.
     ordered: list[int] = []
-    placed: set[str] = set()
-    left = list(range(len(operations)))
-    while left:
-        ready = [at for at in left if placed.issuperset(operations[at].after or ())]
-        if not ready:
-            stuck = operations[left[0]].name
-            raise DefinitionError(
-                "definition_cyclic", f"operations wait for each other: one is `{stuck}`"
-            )
-        ordered += ready
-        placed.update(operations[at].name for at in ready)
-        left = [at for at in left if operations[at].name not in placed]
+    while ready:
+        placed = heapq.heappop(ready)
+        ordered.append(placed)
+        for at in followers[placed]:
+            waits[at] -= 1
+            if waits[at] == 0:
+                heapq.heappush(ready, at)
+    if len(ordered) < len(operations):
+        stuck = next(operations[at].name for at, count in enumerate(waits) if count)
+        raise DefinitionError(
+            "definition_cyclic", f"operations wait for each other: one is `{stuck}`"
+        )
     return tuple(ordered)
+
+
+_DEFAULTS: dict[str, Any] = msgspec.to_builtins(OperationDefinition(name="any", tool="any"))
+
+
+def _spare(written: dict[str, Any]) -> dict[str, Any]:
+    """Return an operation's fields without those that have their default value."""
+    spared = {
+        name: value
+        for name, value in written.items()
+        if name in ("name", "tool", "after") or value != _DEFAULTS[name]
+    }
+    if "capability" in spared:
+        spared["capability"] = {
+            name: value
+            for name, value in spared["capability"].items()
+            if value != _DEFAULTS["capability"][name]
+        }
+    return spared
 
 
 def _resolve_one(operation: OperationDefinition, previous: list[str]) -> OperationDefinition:
@@ -201,7 +231,7 @@ def _resolve_one(operation: OperationDefinition, previous: list[str]) -> Operati
             f"arguments of `{operation.name}` pass {limits.ARGUMENTS_BYTES_MAX} bytes "
             f"(bytes=`{size}`): upload them as a payload",
         )
-    after = tuple(previous) if operation.after is None else tuple(dict.fromkeys(operation.after))
+    after = tuple(previous) if operation.after is None else tuple(sorted(set(operation.after)))
     return msgspec.structs.replace(operation, after=after)
 
 

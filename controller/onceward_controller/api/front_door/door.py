@@ -2,13 +2,15 @@
 
     head -> (deadline: application -> body as it is read -> rest of the body) -> reply
 
-The deadline covers everything from the end of the head to the start of the reply. A blocking call
-that is still open then is left behind on its thread: it may yet write, and the reply says so.
+The deadline covers everything from the end of the head to the start of the reply; whoever takes the
+reply then has as long again. A blocking call that is still open at the deadline is left behind on
+its thread: it may yet write, and the reply says so.
 """
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import cast
 
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
@@ -45,7 +47,7 @@ class FrontDoor:
         self._application = application
         self._entropy = entropy
         self._allowed_hosts = tuple(host.lower() for host in allowed_hosts)
-        self._deadline_ms = deadline_ms
+        self._deadline_seconds = deadline_ms / limits.SECOND_MS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; anything that is none is the application's, or closed."""
@@ -64,7 +66,8 @@ class FrontDoor:
         body = Body(head, receive)
         reply = _Reply(send, body, request_id, is_tls=scope["scheme"] == "https")
         try:
-            async with asyncio.timeout(self._deadline_ms / limits.SECOND_MS) as deadline:
+            async with asyncio.timeout(self._deadline_seconds) as deadline:
+                reply.when_started = partial(self._extend, deadline)
                 try:
                     envelope.check(head, self._allowed_hosts)
                     await self._application(scope, body.receive, reply.send)
@@ -80,6 +83,9 @@ class FrontDoor:
             log.error("no answer: request=%s error=%s", request_id, type(error).__name__)  # noqa: TRY400  # the traceback may hold what was sent
             await reply.refuse(problem(ProblemCode.INTERNAL, "the controller failed"))
 
+    def _extend(self, deadline: asyncio.Timeout) -> None:
+        deadline.reschedule(asyncio.get_running_loop().time() + self._deadline_seconds)
+
 
 class _Reply:
     """Stands for ``send``: completes the headers, and knows whether a reply has begun."""
@@ -91,6 +97,7 @@ class _Reply:
         self._is_tls = is_tls
         self._may_drain = True
         self.has_started = False
+        self.when_started: Callable[[], None] = _do_nothing
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -103,6 +110,7 @@ class _Reply:
                 is_last=not self._body.is_finished,
             )
             self.has_started = True
+            self.when_started()
             message = {
                 "type": "http.response.start",
                 "status": message["status"],
@@ -112,6 +120,7 @@ class _Reply:
 
     async def refuse(self, refusal: ProblemError, *, may_drain: bool = True) -> None:
         self._may_drain = may_drain
+        self.when_started = _do_nothing  # A refusal is small: it needs no time of its own.
         content = replies.body(refusal, self._request_id)
         headers = {
             "content-type": replies.PROBLEM_TYPE,
@@ -126,6 +135,10 @@ class _Reply:
             }
         )
         await self.send({"type": "http.response.body", "body": content, "more_body": False})
+
+
+def _do_nothing() -> None:
+    return
 
 
 def _head(scope: HTTPScope) -> Head:

@@ -1,0 +1,383 @@
+"""Each way in which a request can fail, and what it means; and where a credential may go."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import msgspec
+import pytest
+
+import onceward as ow
+from onceward.http_exchange import Exchange
+from onceward.transport import HttpController
+from onceward.wire import messages
+from onceward.wire.identifiers import (
+    LeaseToken,
+    OperationName,
+    WorkflowKey,
+    WorkspaceName,
+)
+from onceward.wire.messages import Begin, Completed, Renewed, Standing, ToolOffer
+from onceward.wire.problems import CLASSES, Problem, ProblemCode, problem, status_of
+from onceward.wire.receipts import Outcome, Receipt
+from onceward.wire.secrets import Secret
+from tests.support.ports import ManualClock
+from tests.support.scripted_controller import WORKFLOW, grant, operation_id
+from tests.support.scripted_http import Answer, Raw, Reset, ScriptedServer, Step, scripted_server
+from tests.support.tls_server import tls_server
+
+TOKEN = "owa_0000000000000000_not-a-real-one"
+DOCS = WorkspaceName("docs")
+UPLOAD = OperationName("upload")
+DIGEST = "d" * 64
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with scripted_server() as server:
+        yield server
+
+
+@pytest.fixture
+def controller(server: ScriptedServer) -> Iterator[HttpController]:
+    with closing(controller_at(server.url)) as controller:
+        yield controller
+
+
+def controller_at(url: str) -> HttpController:
+    return HttpController(url, Secret(TOKEN), workspace=DOCS, clock=ManualClock())
+
+
+def reply(shape: object) -> Answer:
+    return Answer(200, msgspec.json.encode(shape), headers=(("Content-Type", "application/json"),))
+
+
+def refusal(error: ow.ProblemError) -> Answer:
+    body = msgspec.json.encode(Problem.of(error, "req-1"))
+    headers = (("Content-Type", "application/problem+json; charset=utf-8"),)
+    return Answer(status_of(error.code), body, headers)
+
+
+VIEW = messages.WorkflowView(
+    WORKFLOW,
+    DOCS,
+    WorkflowKey("k"),
+    messages.WorkflowStatus.ENABLED,
+    1,
+    DIGEST,
+    0,
+    (),
+)
+STORED = messages.PayloadStored(DIGEST, DIGEST, 3)
+RECEIPT = Receipt(Outcome.SUCCEEDED, operation_id("upload"), "obj-17", {"url": "u"})
+PREFIX = f"/v1/workflows/{WORKFLOW}"
+BEGIN = Begin("r" * 20, tools=(ToolOffer("upload"),))
+OFFERED = {"request_id": "r" * 20, "tools": [{"name": "upload", "version": "1"}]}
+
+COMMANDS = [
+    pytest.param(
+        lambda c: c.create_workflow(DOCS, messages.CreateWorkflow("k", ())),
+        VIEW,
+        ("POST", "/v1/workspaces/docs/workflows", {"key": "k", "operations": []}),
+        id="create",
+    ),
+    pytest.param(lambda c: c.workflow(WORKFLOW), VIEW, ("GET", PREFIX, None), id="workflow"),
+    pytest.param(
+        lambda c: c.workflows(
+            DOCS, row_class=messages.RowClass.ATTENTION, key="a b", after="x/y", limit=5
+        ),
+        messages.WorkflowPage(()),
+        ("GET", "/v1/workspaces/docs/workflows?class=attention&key=a+b&after=x%2Fy&limit=5", None),
+        id="workflows",
+    ),
+    pytest.param(
+        lambda c: c.history(WORKFLOW, after=7),
+        messages.HistoryPage(()),
+        ("GET", f"{PREFIX}/history?after=7", None),
+        id="history",
+    ),
+    pytest.param(lambda c: c.enable(WORKFLOW), VIEW, ("POST", f"{PREFIX}/enable", {}), id="enable"),
+    pytest.param(lambda c: c.pause(WORKFLOW), VIEW, ("POST", f"{PREFIX}/pause", {}), id="pause"),
+    pytest.param(
+        lambda c: c.abandon(WORKFLOW, messages.Abandon("why", 3)),
+        VIEW,
+        ("POST", f"{PREFIX}/abandon", {"evidence": "why", "revision": 3}),
+        id="abandon",
+    ),
+    pytest.param(
+        lambda c: c.resolve(WORKFLOW, UPLOAD, messages.Resolve(Outcome.NOT_EXECUTED, "seen", 3)),
+        VIEW,
+        (
+            "POST",
+            f"{PREFIX}/operations/upload/resolve",
+            {"outcome": "confirmed_not_executed", "evidence": "seen", "revision": 3},
+        ),
+        id="resolve",
+    ),
+    pytest.param(
+        lambda c: c.begin(WORKFLOW, BEGIN),
+        grant(),
+        ("POST", f"{PREFIX}/begin", OFFERED),
+        id="begin-next",
+    ),
+    pytest.param(
+        lambda c: c.begin(WORKFLOW, msgspec.structs.replace(BEGIN, operation="upload")),
+        grant(),
+        ("POST", f"{PREFIX}/operations/upload/begin", OFFERED),
+        id="begin-named",
+    ),
+    pytest.param(
+        lambda c: c.complete(WORKFLOW, UPLOAD, messages.Complete(1, "token", RECEIPT, BEGIN)),
+        Completed(Standing.ACCEPTED, grant("next")),
+        (
+            "POST",
+            f"{PREFIX}/operations/upload/complete",
+            {
+                "attempt": 1,
+                "lease_token": "token",
+                "receipt": {
+                    "outcome": "confirmed_succeeded",
+                    "operation_id": operation_id("upload"),
+                    "effect_id": "obj-17",
+                    "result": {"url": "u"},
+                },
+                "then_begin": OFFERED,
+            },
+        ),
+        id="complete",
+    ),
+    pytest.param(
+        lambda c: c.renew(WORKFLOW, UPLOAD, messages.Renew(1, "token")),
+        Renewed(2, 1),
+        (
+            "POST",
+            f"{PREFIX}/operations/upload/renew",
+            {"attempt": 1, "lease_token": "token"},
+        ),
+        id="renew",
+    ),
+    pytest.param(
+        lambda c: c.release(WORKFLOW, UPLOAD, messages.Release(1, LeaseToken("token"))),
+        None,
+        (
+            "POST",
+            f"{PREFIX}/operations/upload/release",
+            {"attempt": 1, "lease_token": "token"},
+        ),
+        id="release",
+    ),
+    pytest.param(
+        lambda c: c.upload(DOCS, b'"a"', key="k/1"),
+        STORED,
+        ("POST", "/v1/workspaces/docs/payloads?key=k%2F1", "a"),
+        id="upload",
+    ),
+    pytest.param(
+        lambda c: c.upload_result(WORKFLOW, b'"a"'),
+        STORED,
+        ("POST", f"/v1/workspaces/docs/payloads?workflow={WORKFLOW}", "a"),
+        id="upload-result",
+    ),
+]
+
+
+@pytest.mark.parametrize("code", list(ProblemCode))
+def test_each_problem_comes_back_in_the_class_that_says_what_to_do(
+    server: ScriptedServer, controller: HttpController, code: ProblemCode
+) -> None:
+    server.script(refusal(problem(code, "what happened", limit=7)))
+
+    with pytest.raises(ow.ProblemError) as caught:
+        controller.pause(WORKFLOW)
+
+    assert code in CLASSES[type(caught.value)]
+    assert caught.value.detail == "what happened"
+    assert caught.value.more == {"limit": 7, "request_id": "req-1"}
+
+
+def test_a_code_of_a_newer_controller_is_no_crash(
+    server: ScriptedServer, controller: HttpController
+) -> None:
+    body = b'{"type":"t","title":"t","status":409,"detail":"d","code":"newer","more":{"code":"x"}}'
+    server.script(Answer(409, body, headers=(("Content-Type", "application/problem+json"),)))
+
+    with pytest.raises(ow.ProblemError, match="d"):
+        controller.pause(WORKFLOW)
+
+
+GARBAGE: list[Any] = [
+    pytest.param(Answer(500, b"oops"), id="500"),
+    pytest.param(Answer(502, b"<html>bad gateway</html>"), id="502"),
+    pytest.param(Answer(404, b"<html>not found</html>"), id="404-of-a-proxy"),
+    pytest.param(Answer(301, headers=(("Location", "https://elsewhere.example/"),)), id="redirect"),
+    pytest.param(Answer(200, b"{"), id="no-json"),
+    pytest.param(Answer(200, b'{"id":5}'), id="another-shape"),
+    pytest.param(Answer(200, b"\xff\xff"), id="no-text"),
+    pytest.param(
+        Answer(503, b"{", headers=(("Content-Type", "application/problem+json"),)), id="no-problem"
+    ),
+    pytest.param(Answer(200, b"x" * 100, cut_to=150), id="cut"),
+    pytest.param(Raw(b""), id="nothing"),
+    pytest.param(Raw(b"garbage\r\n\r\n"), id="no-http"),
+    pytest.param(Reset(), id="reset"),
+]
+
+
+@pytest.mark.parametrize("step", GARBAGE)
+def test_a_write_without_an_answer_may_have_happened(
+    server: ScriptedServer, controller: HttpController, step: Step
+) -> None:
+    server.script(step)
+
+    with pytest.raises(ow.UnknownWriteError):
+        controller.pause(WORKFLOW)
+
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("step", GARBAGE)
+def test_a_read_without_an_answer_changed_nothing(
+    server: ScriptedServer, controller: HttpController, step: Step
+) -> None:
+    server.script(step)
+
+    with pytest.raises(ow.UnavailableError):
+        controller.workflow(WORKFLOW)
+
+
+def test_a_read_that_met_an_error_inside_changed_nothing_either(
+    server: ScriptedServer, controller: HttpController
+) -> None:
+    server.script(refusal(problem(ProblemCode.INTERNAL, "oops")))
+
+    with pytest.raises(ow.UnavailableError):
+        controller.workflow(WORKFLOW)
+
+
+def test_where_nobody_listens_nothing_was_sent() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+    with (
+        closing(controller_at(f"http://127.0.0.1:{port}")) as controller,
+        pytest.raises(ow.UnavailableError, match="cannot be reached"),
+    ):
+        controller.pause(WORKFLOW)
+
+
+def test_a_server_that_nobody_vouches_for_gets_no_request() -> None:
+    with (
+        tls_server() as url,
+        closing(controller_at(url)) as controller,
+        pytest.raises(ow.ProblemError, match="SSLError"),
+    ):
+        controller.pause(WORKFLOW)
+
+
+def test_a_reply_beyond_its_bound_is_not_read_to_its_end(server: ScriptedServer) -> None:
+    server.script(Answer(200, b"x" * 1_000))
+    exchange = Exchange(server.url, Secret(TOKEN), ManualClock())
+
+    with closing(exchange), pytest.raises(ow.UnavailableError):
+        exchange.send("GET", "/v1/workflows/any", bytes_max=999)
+
+
+def test_a_compressed_reply_is_not_unpacked(
+    server: ScriptedServer, controller: HttpController
+) -> None:
+    server.script(Answer(200, b"packed", headers=(("Content-Encoding", "gzip"),)))
+
+    assert controller.download(WORKFLOW, DIGEST) == b"packed"
+    assert "accept-encoding" not in server.requests[0].headers or (
+        server.requests[0].headers["accept-encoding"] == "identity"
+    )
+
+
+def test_proxies_of_the_environment_are_not_asked(
+    server: ScriptedServer, controller: HttpController, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    server.script(reply(VIEW))
+
+    assert controller.workflow(WORKFLOW) == VIEW
+
+
+def test_commands_that_follow_each_other_share_a_connection() -> None:
+    body = msgspec.json.encode(VIEW)
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+    def serve(listener: socket.socket) -> None:
+        # Only one connection is ever accepted: a second one would find no answer.
+        connection, _ = listener.accept()
+        with connection:
+            for _ in range(2):
+                connection.recv(65_536)
+                connection.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,))
+        thread.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        with closing(controller_at(url)) as controller:
+            assert [controller.workflow(WORKFLOW), controller.workflow(WORKFLOW)] == [VIEW, VIEW]
+        thread.join()
+
+
+def test_a_large_body_is_sent_whole(server: ScriptedServer, controller: HttpController) -> None:
+    content = bytes(range(256)) * 4_096
+    server.script(reply(STORED))
+
+    controller.upload_result(WORKFLOW, content)
+
+    assert server.requests[0].body == content
+    assert server.requests[0].headers["content-length"] == str(len(content))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://controller.example",
+        "http://10.0.0.1:8686",
+        "http://127.0.0.1.example",
+        "ftp://127.0.0.1",
+        "127.0.0.1:8686",
+        "",
+        "https://",
+        f"https://{TOKEN}@controller.example",
+        f"https://controller.example/?token={TOKEN}",
+        f"https://controller.example/#{TOKEN}",
+    ],
+)
+def test_a_url_to_which_no_credential_may_be_sent_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="url") as caught:
+        controller_at(url)
+
+    assert TOKEN not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://controller.example",
+        "http://127.0.0.1:8686",
+        "http://127.3.2.1",
+        "http://[::1]:8686",
+        "http://localhost:8686/",
+    ],
+)
+def test_https_and_this_machine_are_taken(url: str) -> None:
+    with closing(controller_at(url)) as controller:
+        assert controller.origin == url.rstrip("/")
+
+
+def test_the_token_is_in_nothing_that_prints(server: ScriptedServer) -> None:
+    server.script(Answer(500))
+    with ow.Client(server.url, TOKEN) as client:
+        with pytest.raises(ow.ProblemError) as caught:
+            client.pause(WORKFLOW)
+        shown = [repr(client), repr(controller_at(server.url)), repr(caught.value.__dict__)]
+
+    assert TOKEN not in "".join(shown)
