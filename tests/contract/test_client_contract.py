@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -22,8 +21,6 @@ from tests.support.http_controller import running_controller
 from tests.support.scripted_controller import FaultyController
 
 Open = Callable[[], Controller]
-
-WAIT = timedelta(seconds=20)
 
 
 @pytest.fixture(params=["embedded", "http"])

@@ -125,7 +125,7 @@ def send_until_refused(line: socket.socket) -> None:
 def test_a_store_that_does_not_answer_in_time_leaves_the_outcome_open() -> None:
     site = Site()
     store = HeldStore(site.store)
-    with serving(site.open(store), deadline_ms=300) as controller:
+    with serving(site.open(store), deadline_ms=600) as controller:
         with store.held():
             late = request(controller, "POST", WORKFLOWS, ORDER)
         again = request(controller, "POST", WORKFLOWS, ORDER)

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterator
-from datetime import timedelta
 
 import pytest
 
@@ -30,8 +29,6 @@ from tests.support.scripted_controller import (
     stop,
     unreachable,
 )
-
-SECONDS = timedelta(seconds=1)
 
 
 @pytest.fixture

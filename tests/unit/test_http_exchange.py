@@ -14,23 +14,18 @@ from onceward.http_exchange import Exchange
 from onceward.transport import HttpController
 from onceward.wire import messages
 from onceward.wire.identifiers import (
-    LeaseToken,
-    OperationName,
     WorkflowKey,
     WorkspaceName,
 )
-from onceward.wire.messages import Begin, Completed, Renewed, Standing, ToolOffer
 from onceward.wire.problems import CLASSES, Problem, ProblemCode, problem, status_of
-from onceward.wire.receipts import Outcome, Receipt
 from onceward.wire.secrets import Secret
 from tests.support.ports import ManualClock
-from tests.support.scripted_controller import WORKFLOW, grant, operation_id
+from tests.support.scripted_controller import WORKFLOW
 from tests.support.scripted_http import Answer, Raw, Reset, ScriptedServer, Step, scripted_server
 from tests.support.tls_server import tls_server
 
 TOKEN = "owa_0000000000000000_not-a-real-one"
 DOCS = WorkspaceName("docs")
-UPLOAD = OperationName("upload")
 DIGEST = "d" * 64
 
 
@@ -71,116 +66,6 @@ VIEW = messages.WorkflowView(
     (),
 )
 STORED = messages.PayloadStored(DIGEST, DIGEST, 3)
-RECEIPT = Receipt(Outcome.SUCCEEDED, operation_id("upload"), "obj-17", {"url": "u"})
-PREFIX = f"/v1/workflows/{WORKFLOW}"
-BEGIN = Begin("r" * 20, tools=(ToolOffer("upload"),))
-OFFERED = {"request_id": "r" * 20, "tools": [{"name": "upload", "version": "1"}]}
-
-COMMANDS = [
-    pytest.param(
-        lambda c: c.create_workflow(DOCS, messages.CreateWorkflow("k", ())),
-        VIEW,
-        ("POST", "/v1/workspaces/docs/workflows", {"key": "k", "operations": []}),
-        id="create",
-    ),
-    pytest.param(lambda c: c.workflow(WORKFLOW), VIEW, ("GET", PREFIX, None), id="workflow"),
-    pytest.param(
-        lambda c: c.workflows(
-            DOCS, row_class=messages.RowClass.ATTENTION, key="a b", after="x/y", limit=5
-        ),
-        messages.WorkflowPage(()),
-        ("GET", "/v1/workspaces/docs/workflows?class=attention&key=a+b&after=x%2Fy&limit=5", None),
-        id="workflows",
-    ),
-    pytest.param(
-        lambda c: c.history(WORKFLOW, after=7),
-        messages.HistoryPage(()),
-        ("GET", f"{PREFIX}/history?after=7", None),
-        id="history",
-    ),
-    pytest.param(lambda c: c.enable(WORKFLOW), VIEW, ("POST", f"{PREFIX}/enable", {}), id="enable"),
-    pytest.param(lambda c: c.pause(WORKFLOW), VIEW, ("POST", f"{PREFIX}/pause", {}), id="pause"),
-    pytest.param(
-        lambda c: c.abandon(WORKFLOW, messages.Abandon("why", 3)),
-        VIEW,
-        ("POST", f"{PREFIX}/abandon", {"evidence": "why", "revision": 3}),
-        id="abandon",
-    ),
-    pytest.param(
-        lambda c: c.resolve(WORKFLOW, UPLOAD, messages.Resolve(Outcome.NOT_EXECUTED, "seen", 3)),
-        VIEW,
-        (
-            "POST",
-            f"{PREFIX}/operations/upload/resolve",
-            {"outcome": "confirmed_not_executed", "evidence": "seen", "revision": 3},
-        ),
-        id="resolve",
-    ),
-    pytest.param(
-        lambda c: c.begin(WORKFLOW, BEGIN),
-        grant(),
-        ("POST", f"{PREFIX}/begin", OFFERED),
-        id="begin-next",
-    ),
-    pytest.param(
-        lambda c: c.begin(WORKFLOW, msgspec.structs.replace(BEGIN, operation="upload")),
-        grant(),
-        ("POST", f"{PREFIX}/operations/upload/begin", OFFERED),
-        id="begin-named",
-    ),
-    pytest.param(
-        lambda c: c.complete(WORKFLOW, UPLOAD, messages.Complete(1, "token", RECEIPT, BEGIN)),
-        Completed(Standing.ACCEPTED, grant("next")),
-        (
-            "POST",
-            f"{PREFIX}/operations/upload/complete",
-            {
-                "attempt": 1,
-                "lease_token": "token",
-                "receipt": {
-                    "outcome": "confirmed_succeeded",
-                    "operation_id": operation_id("upload"),
-                    "effect_id": "obj-17",
-                    "result": {"url": "u"},
-                },
-                "then_begin": OFFERED,
-            },
-        ),
-        id="complete",
-    ),
-    pytest.param(
-        lambda c: c.renew(WORKFLOW, UPLOAD, messages.Renew(1, "token")),
-        Renewed(2, 1),
-        (
-            "POST",
-            f"{PREFIX}/operations/upload/renew",
-            {"attempt": 1, "lease_token": "token"},
-        ),
-        id="renew",
-    ),
-    pytest.param(
-        lambda c: c.release(WORKFLOW, UPLOAD, messages.Release(1, LeaseToken("token"))),
-        None,
-        (
-            "POST",
-            f"{PREFIX}/operations/upload/release",
-            {"attempt": 1, "lease_token": "token"},
-        ),
-        id="release",
-    ),
-    pytest.param(
-        lambda c: c.upload(DOCS, b'"a"', key="k/1"),
-        STORED,
-        ("POST", "/v1/workspaces/docs/payloads?key=k%2F1", "a"),
-        id="upload",
-    ),
-    pytest.param(
-        lambda c: c.upload_result(WORKFLOW, b'"a"'),
-        STORED,
-        ("POST", f"/v1/workspaces/docs/payloads?workflow={WORKFLOW}", "a"),
-        id="upload-result",
-    ),
-]
 
 
 @pytest.mark.parametrize("code", list(ProblemCode))

@@ -18,24 +18,6 @@ from tests.support.scripted_controller import WORKFLOW, operation_id
 CANARY = "canary-7c2e"
 OTHER = "http://127.0.0.1:2"
 
-HOLDS_A_LANE = """
-import os, sys
-from onceward.spool import Spool
-from onceward.system import SystemClock, SystemEntropy
-from onceward.wire.identifiers import LeaseToken, OperationName, WorkflowId
-
-path, origin, is_called = sys.argv[1], sys.argv[2], sys.argv[3] == "called"
-spool = Spool.open(path, clock=SystemClock(), entropy=SystemEntropy())
-name = spool.note_grant(
-    origin, WorkflowId("wf_" + "0" * 32), OperationName("upload"), attempt=7,
-    lease_token=LeaseToken("token"),
-)
-if is_called:
-    spool.mark_called(name)
-print("held", flush=True)
-sys.stdin.read()
-"""
-
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
@@ -75,14 +57,16 @@ def test_a_kept_receipt_is_there_after_the_process(root: Path) -> None:
         assert [kept for _, kept in after.undelivered(ORIGIN)] == [receipt()]
 
 
-def test_receipts_are_given_oldest_first(spool: Spool) -> None:
-    for effect_id in ("a", "b", "c"):
-        spool.keep(receipt(effect_id))
+def test_receipts_are_given_oldest_first(root: Path) -> None:
+    clock = ManualClock()
+    with closing(Spool.open(root, clock=clock, entropy=SeededEntropy())) as spool:
+        for effect_id in ("c", "a", "b"):
+            clock.pass_ms(1)
+            spool.keep(receipt(effect_id))
 
-    names = [name for name, _ in spool.undelivered(ORIGIN)]
+        given = [kept.receipt.effect_id for _, kept in spool.undelivered(ORIGIN)]
 
-    assert names == sorted(names)
-    assert len(names) == 3
+    assert given == ["c", "a", "b"]
 
 
 def test_a_receipt_of_another_controller_is_left_for_its_own(spool: Spool) -> None:

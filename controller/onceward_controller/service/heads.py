@@ -35,9 +35,14 @@ class Heads:
             return head
 
     def put(self, workflow: WorkflowId, head: Head) -> None:
-        """Keep ``head``, and forget the one that was not asked for the longest."""
+        """Keep ``head`` and forget the one that was not asked for the longest.
+
+        A reader who was slow does not replace what somebody has written since it looked.
+        """
         with self._lock:
-            self._heads[workflow] = head
+            known = self._heads.get(workflow)
+            if known is None or known.tip.revision <= head.tip.revision:
+                self._heads[workflow] = head
             self._heads.move_to_end(workflow)
             if len(self._heads) > HEADS_MAX:
                 self._heads.popitem(last=False)

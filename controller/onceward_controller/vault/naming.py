@@ -33,8 +33,8 @@ class VaultNaming:
         return WorkflowId(f"wf_{self._id('workflow', workspace, authority, key)}")
 
     def idempotency_key(self, operation: OperationId) -> str:
-        """See ``Naming``."""
-        return f"ik_{self._id('idempotency key', operation)}"
+        """See ``Naming``: the id, which is a keyed hash already, under a prefix of its own."""
+        return f"ik_{operation.removeprefix('op_')}"
 
     def credential_log(self, accessor: str) -> str:
         """Return the name of the log of one credential."""
