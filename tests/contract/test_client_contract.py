@@ -182,10 +182,6 @@ def test_large_arguments_and_results_come_back_as_they_were(client: Client) -> N
     assert client.run_operation(work, "a", [upload]) == document
 
 
-@pytest.mark.xfail(
-    reason="a definition's digest counts where sealed arguments lie, which no two uploads share",
-    raises=ow.ConflictError,
-)
 def test_large_arguments_created_again_are_the_same_workflow(
     client: Client, upload: ow.Tool
 ) -> None:

@@ -132,7 +132,7 @@ def test_nothing_is_given_up_on_half_a_word(
         (("serve", "--store", "s3://bucket/prefix"), 2),
         (("serve", "--store", "ftp://bucket"), 2),
         (("serve", "--store", "nowhere"), 6),
-        (("serve", "--store", "nowhere", "--host", "0.0.0.0"), 2),
+        (("serve", "--store", "nowhere", "--host", "192.0.2.1"), 2),
     ],
 )
 def test_every_refusal_says_what_to_do_next(
@@ -154,7 +154,7 @@ def test_a_workflow_that_is_not_there_leads_to_the_listing(refused: Refused, vau
         assert f"onceward --vault {vault} workflows list" in words
 
 
-def test_the_profile_is_not_a_secret_hidden_in_a_message(refused: Refused) -> None:
+def test_a_password_in_an_address_is_not_repeated(refused: Refused) -> None:
     code, words = refused("--url", "https://user:password@a.example", "status")
     assert code == 2
     assert "password" not in words

@@ -178,16 +178,24 @@ def test_a_call_that_may_still_land_did_not_not_happen_yet(
     assert "next: wait, look at the destination once more" in ran.err
 
 
-def test_an_operation_and_then_all_is_given_up(program: Program, agent: HttpController) -> None:
+def test_one_operation_is_given_up(program: Program, agent: HttpController) -> None:
     view = stopped(program, agent)
-    say = (*EVIDENCE, "--yes", "--revision")
-    one = program.run("wf", "abandon", view.id, "--operation", "send", *say, str(view.revision))
-    assert one.data["operations"][0]["status"] == "abandoned"
-    every = program.run("wf", "abandon", view.id, *say, str(one.data["revision"]))
-    assert every.data["status"] == "abandoned"
+    abandon = ("wf", "abandon", view.id, "--operation", "send", *EVIDENCE, "--yes", "--revision")
+    ran = program.run(*abandon, str(view.revision))
+    assert [each["status"] for each in ran.data["operations"]] == ["abandoned", "pending"]
+    again = program.run(*abandon, str(ran.data["revision"]))
+    assert (again.code, "code=`workflow_finished`" in again.err) == (5, True)
 
 
-def test_a_status_says_by_its_exit_code_that_somebody_is_needed(
+def test_a_workflow_is_given_up(program: Program, agent: HttpController) -> None:
+    view = created(program, agent)
+    ran = program.run("wf", "abandon", view.id, *EVIDENCE, "--yes", "--revision", "1")
+    assert ran.data["status"] == "abandoned"
+    [row] = program.run("wf", "list").data["rows"]
+    assert (row["row_class"], row["status"]) == ("done", "abandoned")
+
+
+def test_a_status_says_by_its_exit_code_that_a_person_is_needed(
     program: Program, agent: HttpController
 ) -> None:
     quiet = program.run("status")
@@ -244,7 +252,7 @@ def test_the_administrators_token_comes_by_stdin(program: Program) -> None:
 # ------------------------------------------------------------------------------------------ refusals
 
 
-def test_another_definition_under_the_same_key_leads_to_the_first(
+def test_another_definition_under_a_key_leads_to_the_first(
     program: Program, agent: HttpController
 ) -> None:
     view = created(program, agent)

@@ -405,7 +405,7 @@ def test_what_a_row_holds_beside_its_name_is_never_looked_at(
     assert crime.answers(store) == truth
 
 
-# ----------------------------------------------------------- what a reader without memory cannot tell
+# --------------------------------------------------- what a reader without memory cannot tell
 
 
 def test_a_removed_newest_revision_leaves_the_state_before_it(

@@ -70,7 +70,7 @@ class Program:
         sent = stdin.encode() if isinstance(stdin, str) else stdin
         ended = subprocess.run(
             self._command(arguments),
-            env=self._environment(),
+            env=self.environment,
             cwd=self.home,
             input=sent,
             capture_output=True,
@@ -96,7 +96,7 @@ class Program:
         command = self._command(("up", "--port", "0", *arguments))
         with subprocess.Popen(
             command,
-            env=self._environment(),
+            env=self.environment,
             cwd=self.home,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -117,7 +117,8 @@ class Program:
     def _command(self, arguments: tuple[str, ...]) -> list[str]:
         return [sys.executable, "-m", "onceward_controller", *arguments]
 
-    def _environment(self) -> dict[str, str]:
+    @property
+    def environment(self) -> dict[str, str]:
         kept = {
             name: value for name, value in os.environ.items() if not name.startswith("ONCEWARD_")
         }
@@ -139,7 +140,7 @@ class Program:
         try:
             process = subprocess.Popen(
                 self._command(arguments),
-                env=self._environment(),
+                env=self.environment,
                 cwd=self.home,
                 stdin=slave,
                 stdout=slave,

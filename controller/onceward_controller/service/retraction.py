@@ -36,7 +36,7 @@ def releases(entries: Sequence[Entry]) -> tuple[Entry, ...]:
     return tuple(entry for entry in taken if entry.events)
 
 
-def retracted(answer: Answer | ProblemError, moment: Moment) -> Answer | ProblemError:
+def retracted(answer: Answer | Exception, moment: Moment) -> Answer | Exception:
     """Return what to say instead of ``answer``: a receipt stays filed, and nothing is licensed."""
     match answer:
         case Grant(at=at):

@@ -29,12 +29,17 @@ from onceward_controller.service.heads import Heads
 from onceward_controller.service.retraction import releases, retracted
 from onceward_controller.service.rows import RowWriter
 from onceward_controller.vault.body import Entry
-from onceward_controller.vault.store import ConflictError, StoreError
+from onceward_controller.vault.store import ConflictError, OutcomeUnknownError, StoreError
 from onceward_controller.vault.vault import Vault
 from onceward_controller.vault.workflow_log import Head, WorkflowLog
 
 TRIES_MAX = 16
 """Lost races in a row after which the caller is asked to come again."""
+COMMANDS_MAX = 64
+"""Commands that leave in one revision, each of which may bring a receipt."""
+
+
+Refusal = ProblemError | IntegrityError
 
 
 class Settled:
@@ -101,7 +106,7 @@ class Transactor:
             lane.waiting.append(waiting)
         try:
             with lane.lock:
-                if waiting.outcome is None:
+                while waiting.outcome is None:
                     self._drain(workflow, lane)
         finally:
             with self._lock:
@@ -130,7 +135,7 @@ class Transactor:
 
     def _drain(self, workflow: WorkflowId, lane: _Lane) -> None:
         with self._lock:
-            batch, lane.waiting = lane.waiting, []
+            batch, lane.waiting = lane.waiting[:COMMANDS_MAX], lane.waiting[COMMANDS_MAX:]
         try:
             self._decide(workflow, batch)
         except BaseException as error:
@@ -139,10 +144,12 @@ class Transactor:
             # is damaged or rolled back stays known, or the next question would believe the rest.
             if not isinstance(error, IntegrityError):
                 self._heads.drop(workflow)
+            is_ours_alone = not isinstance(error, Exception)  # This thread is told to end.
+            told = OutcomeUnknownError("the write was interrupted") if is_ours_alone else error
             for waiting in batch:
                 if waiting.outcome is None:
-                    waiting.outcome = error
-            if not isinstance(error, Exception):
+                    waiting.outcome = told
+            if is_ours_alone:
                 raise
 
     def _decide(self, workflow: WorkflowId, batch: Sequence[_Waiting]) -> None:
@@ -176,7 +183,7 @@ class Transactor:
                     continue
             for waiting, outcome in zip(batch, outcomes, strict=True):
                 waiting.outcome = (
-                    outcome if isinstance(outcome, ProblemError) else Settled(outcome, head, now)
+                    outcome if isinstance(outcome, Refusal) else Settled(outcome, head, now)
                 )
             return
         raise problem(ProblemCode.CONTENTION, "others were first too many times: come again")
@@ -188,11 +195,14 @@ class Transactor:
         batch: Sequence[_Waiting],
         now: Moment,
         stamp: Stamp,
-    ) -> tuple[Workflow, list[Entry], list[Answer | ProblemError]]:
-        """Decide the batch in order, each command on the state that the one before it left."""
+    ) -> tuple[Workflow, list[Entry], list[Answer | Refusal]]:
+        """Decide the batch in order, each command on the state that the one before it left.
+
+        A record that is damaged is the failure of who needs it, and of nobody else.
+        """
         state = head.workflow
         entries: list[Entry] = []
-        outcomes: list[Answer | ProblemError] = []
+        outcomes: list[Answer | Refusal] = []
         for waiting in batch:
             command = waiting.command
             try:
@@ -202,7 +212,7 @@ class Transactor:
                 for recorded in log.records(head, needs(state, command)):
                     state = state.thawed(recorded.operation)
                 transition = decide(state, command, now, self._vault.naming)
-            except ProblemError as refusal:
+            except (ProblemError, IntegrityError) as refusal:
                 outcomes.append(refusal)
                 continue
             for event in transition.events:

@@ -1,5 +1,7 @@
 """A workflow as people see it: everything that is known, and what would happen next."""
 
+from copy import deepcopy
+
 from onceward.wire.decisions import Mode
 from onceward.wire.identifiers import OperationName, WorkflowKey, WorkspaceName
 from onceward.wire.messages import (
@@ -89,7 +91,7 @@ def _operation(
         status=record.status(moment.ms),
         next=following,
         detail=detail,
-        arguments=definition.arguments,
+        arguments=deepcopy(definition.arguments),  # An embedded caller may change what it gets.
         arguments_payload=definition.arguments_payload,
         attempts=tuple(_attempt(attempt) for attempt in record.attempts),
         receipt=receipt,

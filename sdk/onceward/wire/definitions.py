@@ -153,7 +153,8 @@ def as_json(operations: Operations) -> list[dict[str, Any]]:
     """Return resolved operations as plain JSON values, for digests and comparison.
 
     A field that has its default value is left out, whether it was sent or not: what means the same
-    is the same, and a field that a later version adds changes no digest.
+    is the same, and a field that a later version adds changes no digest. Of a payload only the
+    content counts, not the object that holds it: an upload names a new one each time.
     """
     return [_spare(msgspec.to_builtins(operation)) for operation in operations]
 
@@ -210,6 +211,9 @@ def _spare(written: dict[str, Any]) -> dict[str, Any]:
         for name, value in written.items()
         if name in ("name", "tool", "after") or value != _DEFAULTS[name]
     }
+    if "arguments_payload" in spared:
+        payload = spared["arguments_payload"]
+        spared["arguments_payload"] = {"sha256": payload["sha256"], "size": payload["size"]}
     if "capability" in spared:
         spared["capability"] = {
             name: value

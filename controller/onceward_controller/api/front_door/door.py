@@ -73,13 +73,12 @@ class FrontDoor:
                     await self._application(scope, body.receive, reply.send)
                 except ProblemError as refusal:
                     await reply.refuse(refusal)
-        except TimeoutError:
-            if not deadline.expired() or reply.has_started:
-                raise
-            await reply.refuse(_too_late(body), may_drain=False)
         except Exception as error:
             if reply.has_started:
-                raise
+                raise  # The server cuts the connection, and the client sees half a reply.
+            if deadline.expired():
+                await reply.refuse(_too_late(body), may_drain=False)
+                return
             log.error("no answer: request=%s error=%s", request_id, type(error).__name__)  # noqa: TRY400  # the traceback may hold what was sent
             await reply.refuse(problem(ProblemCode.INTERNAL, "the controller failed"))
 
