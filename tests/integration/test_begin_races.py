@@ -16,10 +16,10 @@ from onceward.system import SystemClock, SystemEntropy, ThreadSpawner
 from onceward.wire.decisions import Decision, Execute, Stop, StopReason, Wait, WaitReason
 from onceward.wire.identifiers import WorkflowId
 from onceward.wire.problems import ProblemCode, ProblemError
-from onceward_controller.protocol.commands import Command, Pause
+from onceward_controller.protocol.commands import Command, Enable, Pause
 from onceward_controller.service.service import Service
-from onceward_controller.service.transact import Settled, Transactor
-from onceward_controller.vault import keyring
+from onceward_controller.service.transact import COMMANDS_MAX, Settled, Transactor
+from onceward_controller.vault import keyring, layout
 from onceward_controller.vault.memory import MemoryStore
 from onceward_controller.vault.probe_race import side_by_side
 from onceward_controller.vault.s3 import connect
@@ -202,11 +202,14 @@ class Gate:
         self.is_open.set()
         self.entered = threading.Event()
         self.creates = 0
+        self.interrupted: set[int] = set()
 
     def create(self, name: str, body: bytes) -> int:
         self.entered.set()
         self.is_open.wait()
         self.creates += 1
+        if self.creates in self.interrupted:
+            raise KeyboardInterrupt
         return self._store.create(name, body)
 
     def get(self, name: str) -> Stored | None:
@@ -269,6 +272,8 @@ class Queue:
                 self.told[name] = act()
             except ProblemError as error:
                 self.told[name] = error.code
+            except KeyboardInterrupt:
+                self.told[name] = "interrupted"
 
         thread = threading.Thread(target=run, name=name)
         self._threads.append(thread)
@@ -337,6 +342,63 @@ def test_each_caller_of_one_revision_gets_its_own_answer_and_a_refusal_disturbs_
 
 def run(queue: Queue, workflow: WorkflowId, command: Command) -> Settled:
     return queue.transactor.run(workflow, ADMIN, command)
+
+
+def test_an_interrupt_reaches_the_thread_it_was_meant_for_and_the_others_are_told_of_doubt(
+    queue: Queue,
+) -> None:
+    workflow = Agent(queue.service).create("k", parallel(4))
+    queue.hold(workflow, "w-0", asking(queue, workflow, "w-0", "op-0"))
+    for number in (1, 2, 3):
+        name = f"w-{number}"
+        queue.add(workflow, name, asking(queue, workflow, name, f"op-{number}"))
+    queue.gate.interrupted = {queue.gate.creates + 2}
+    queue.release()
+
+    assert isinstance(queue.told.pop("w-0"), Execute)
+    assert Counter(queue.told.values()) == {
+        "interrupted": 1,
+        ProblemCode.STORE_OUTCOME_UNKNOWN: 2,
+    }
+    for number in (1, 2, 3):
+        again = asking(queue, workflow, f"w-{number}", f"op-{number}")()
+        assert isinstance(again, Execute)
+        assert again.attempt == 1
+
+
+def test_more_commands_than_one_revision_takes_leave_in_the_next(queue: Queue) -> None:
+    workflow = Agent(queue.service).create("k", parallel(COMMANDS_MAX + 7))
+    creates = queue.gate.creates
+
+    queue.hold(workflow, "w-0", asking(queue, workflow, "w-0", "op-0"))
+    for number in range(1, COMMANDS_MAX + 7):
+        name = f"w-{number}"
+        queue.add(workflow, name, asking(queue, workflow, name, f"op-{number}"))
+    queue.release()
+
+    assert queue.gate.creates == creates + 3
+    assert len(queue.told) == COMMANDS_MAX + 7
+    assert all(isinstance(answer, Execute) for answer in queue.told.values())
+    assert queue.transactor._lanes == {}
+
+
+def test_a_damaged_record_is_the_failure_of_who_needs_it_and_of_nobody_else(queue: Queue) -> None:
+    ann = Agent(queue.service)
+    workflow = ann.create("k", chain(3))
+    grant = ann.granted(workflow)
+    ann.succeed(workflow, grant)
+    settled = warm_head(queue.service, workflow).tip.revision
+    log = queue.service.vault.naming.workflow_log(workflow)
+    queue.gate.blank(layout.revision_name(log, settled))
+
+    queue.hold(workflow, "pause", partial(ann.pause, workflow))
+    queue.add(workflow, "again", partial(ann.succeed, workflow, grant))
+    queue.add(workflow, "enable", partial(run, queue, workflow, Enable()))
+    queue.add(workflow, "next", asking(queue, workflow, "next", "op-1"))
+    queue.release()
+
+    assert queue.told["again"] is ProblemCode.INTEGRITY
+    assert isinstance(queue.told["next"], Execute)
 
 
 def test_all_refused_together_write_nothing(queue: Queue) -> None:

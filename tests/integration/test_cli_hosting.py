@@ -1,6 +1,5 @@
 """``up`` and ``serve``: what they leave behind, and how they end."""
 
-import os
 import signal
 import stat
 import subprocess
@@ -96,7 +95,7 @@ def test_serve_hosts_what_init_made_until_it_is_told_to_end(program: Program) ->
     with subprocess.Popen(
         [sys.executable, "-m", "onceward_controller", "serve", "--store", "vault", "--port", "0"],
         cwd=program.home,
-        env={**os.environ, "XDG_CONFIG_HOME": str(program.home)},
+        env=program.environment,
         stderr=subprocess.PIPE,
         text=True,
     ) as process:

@@ -208,7 +208,7 @@ def test_a_status_says_by_its_exit_code_that_a_person_is_needed(
     assert abs(loud.data["clock_apart_ms"]) < 5_000
 
 
-# --------------------------------------------------------------------------------------- credentials
+# -------------------------------------------------------------------------------------- credentials
 
 
 def test_a_credential_does_what_its_role_may_and_no_more(
@@ -249,7 +249,7 @@ def test_the_administrators_token_comes_by_stdin(program: Program) -> None:
     assert (ran.code, ran.data["token"][:4]) == (0, "owa_")
 
 
-# ------------------------------------------------------------------------------------------ refusals
+# ----------------------------------------------------------------------------------------- refusals
 
 
 def test_another_definition_under_a_key_leads_to_the_first(

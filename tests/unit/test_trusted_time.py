@@ -8,9 +8,11 @@ from onceward.wire.messages import Standing
 from onceward.wire.problems import ConflictError, ProblemCode
 from onceward.wire.receipts import Outcome
 from onceward_controller.vault.memory import MemoryStore
+from onceward_controller.vault.store import RefusedError
 from onceward_controller.vault.trusted_time import DRIFT_PER_MILLION, TimedStore, TrustedTime
 from tests.support.ports import START_MS, ManualClock, StoreClock
 from tests.support.services import Agent, Site, chain, cold_head
+from tests.support.stores import FaultyStore
 
 SECOND_MS = limits.SECOND_MS
 ERROR_MS = limits.CLOCK_ERROR_MS
@@ -330,6 +332,22 @@ def test_a_process_whose_clocks_were_all_frozen_is_told_by_the_write_itself(site
     # It was never called, and the log says so: nobody has to look for it, or to decide.
     site.clock.set_wall(HOUR_MS)
     assert isinstance(Agent(site.open(), "bob").ask(workflow), Execute)
+
+
+def test_a_grant_that_cannot_be_taken_back_is_told_to_nobody_all_the_same(site: Site) -> None:
+    faulty = FaultyStore(site.store)
+    ann = Agent(site.open(faulty))
+    workflow = ann.create("k", chain(1))
+    site.store_clock.set(HOUR_MS)
+    faulty.fail("create", RefusedError("no"), after_effect=False, calls_before=1)
+
+    stopped_by_the_clock(ann.ask(workflow))
+
+    # What nobody heard of counts as a call that may have been made: a person must look.
+    site.clock.set_wall(HOUR_MS)
+    stop = Agent(site.open(), "bob").ask(workflow)
+    assert isinstance(stop, Stop)
+    assert stop.reason is StopReason.NEEDS_DECISION
 
 
 def test_a_receipt_of_a_frozen_process_is_filed_though_what_it_asks_for_is_not_granted(

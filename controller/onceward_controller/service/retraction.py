@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from onceward.sealing import IntegrityError
 from onceward.wire.decisions import StopReason
 from onceward.wire.problems import ProblemCode, ProblemError, problem
 from onceward_controller.protocol import reasons
@@ -17,6 +18,9 @@ from onceward_controller.protocol.answers import Answer, Extended, Filed, Grant,
 from onceward_controller.protocol.clockguard import Moment
 from onceward_controller.protocol.events import Granted, Released
 from onceward_controller.vault.body import Entry
+
+Refusal = ProblemError | IntegrityError
+"""How one command of many fails without the others."""
 
 
 def releases(entries: Sequence[Entry]) -> tuple[Entry, ...]:
@@ -36,7 +40,7 @@ def releases(entries: Sequence[Entry]) -> tuple[Entry, ...]:
     return tuple(entry for entry in taken if entry.events)
 
 
-def retracted(answer: Answer | Exception, moment: Moment) -> Answer | Exception:
+def retracted(answer: Answer | Refusal, moment: Moment) -> Answer | Refusal:
     """Return what to say instead of ``answer``: a receipt stays filed, and nothing is licensed."""
     match answer:
         case Grant(at=at):

@@ -26,7 +26,7 @@ from onceward_controller.protocol.decide import decide, needs
 from onceward_controller.protocol.recording import Stamp
 from onceward_controller.protocol.workflow import Workflow, evolve
 from onceward_controller.service.heads import Heads
-from onceward_controller.service.retraction import releases, retracted
+from onceward_controller.service.retraction import Refusal, releases, retracted
 from onceward_controller.service.rows import RowWriter
 from onceward_controller.vault.body import Entry
 from onceward_controller.vault.store import ConflictError, OutcomeUnknownError, StoreError
@@ -37,9 +37,6 @@ TRIES_MAX = 16
 """Lost races in a row after which the caller is asked to come again."""
 COMMANDS_MAX = 64
 """Commands that leave in one revision, each of which may bring a receipt."""
-
-
-Refusal = ProblemError | IntegrityError
 
 
 class Settled:

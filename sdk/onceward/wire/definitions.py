@@ -19,7 +19,7 @@ from onceward.wire.identifiers import NAME_PATTERN, VERSION_PATTERN
 Name = Annotated[str, Meta(pattern=NAME_PATTERN)]
 Version = Annotated[str, Meta(pattern=VERSION_PATTERN)]
 Milliseconds = Annotated[int, Meta(ge=0, le=limits.RETENTION_MAX_MS)]
-Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
+Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
 
 
 class DefinitionError(ValueError):

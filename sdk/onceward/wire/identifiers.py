@@ -18,12 +18,12 @@ OperationId = NewType("OperationId", str)
 RequestId = NewType("RequestId", str)
 LeaseToken = NewType("LeaseToken", str)
 
-NAME_PATTERN = rf"^[a-z0-9][a-z0-9._-]{{0,{limits.NAME_CHARACTERS_MAX - 1}}}$"
+NAME_PATTERN = rf"^[a-z0-9][a-z0-9._-]{{0,{limits.NAME_CHARACTERS_MAX - 1}}}$(?!\n)"
 """Workspaces, operations, tools and principals: lowercase, so that no two differ by case alone."""
-VERSION_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,31}$"
-REQUEST_ID_PATTERN = r"^[A-Za-z0-9_-]{16,64}$"
-WORKFLOW_ID_PATTERN = r"^wf_[0-9a-v]{32}$"
-OPERATION_ID_PATTERN = r"^op_[0-9a-v]{32}$"
+VERSION_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,31}$(?!\n)"
+REQUEST_ID_PATTERN = r"^[A-Za-z0-9_-]{16,64}$(?!\n)"
+WORKFLOW_ID_PATTERN = r"^wf_[0-9a-v]{32}$(?!\n)"
+OPERATION_ID_PATTERN = r"^op_[0-9a-v]{32}$(?!\n)"
 
 _WORKFLOW_ID = re.compile(WORKFLOW_ID_PATTERN)
 _NAME = re.compile(NAME_PATTERN)

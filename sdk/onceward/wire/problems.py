@@ -3,7 +3,7 @@
 A code never changes its meaning. The class says what to do:
 
     InvalidError      correct the call and send it again
-    DeniedError       use another credential
+    DeniedError       use another credential, or the token that the grant came with
     NotFoundError     there is no such thing, or it is not yours
     ConflictError     read the present state and decide again
     UnavailableError  nothing happened: make the same call later
@@ -45,7 +45,7 @@ class InvalidError(ProblemError):
 
 
 class DeniedError(ProblemError):
-    """Use another credential."""
+    """Use another credential, or the token that the grant came with."""
 
     status = 403
 
