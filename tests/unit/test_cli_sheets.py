@@ -160,8 +160,12 @@ def test_commands_to_copy_reach_the_vault_that_was_shown(desk: Desk) -> None:
     view = desk.stopped()
     invocation = Invocation(vault=Path("/srv/agent vault"))
     sheet = shown(workflow_sheet.draw(view, invocation, now_ms=desk.now_ms))
-    assert sheet.count("onceward --vault '/srv/agent vault' workflows ") == 3
-    assert f"onceward --vault '/srv/agent vault' workflows resolve {view.id} \\\n" in sheet
+    assert (
+        "    onceward --vault '/srv/agent vault' \\\n"
+        f"      workflows resolve {view.id} \\\n"
+        "      send --succeeded \\\n"
+    ) in sheet
+    assert sheet.count("onceward --vault '/srv/agent vault' \\\n") == 3
 
 
 def test_nothing_is_to_decide_while_an_attempt_runs(desk: Desk) -> None:
@@ -263,12 +267,6 @@ rev  time                  who  what
 def test_a_history_says_when_and_by_whom(desk: Desk) -> None:
     changes = desk.agent.history(desk.stopped().id).changes
     assert shown(workflow_list.draw_changes(changes)) == HISTORY
-
-
-def test_ids_are_shown_as_far_as_they_differ() -> None:
-    alike = ["wf_" + "a" * 9 + "b" * 23, "wf_" + "a" * 9 + "c" * 23]
-    assert workflow_list.id_characters(alike) == len("wf_") + 10
-    assert workflow_list.id_characters([alike[0], alike[0]]) == workflow_list.ID_CHARACTERS
 
 
 def test_a_status_ends_with_the_command_for_what_needs_a_person(desk: Desk) -> None:

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from onceward_controller.cli import moments
+from onceward_controller.cli import moments, workflow_list
 from onceward_controller.cli.printable import printable, printable_json
 
 NOW_MS = 1_800_000_000_000
@@ -69,3 +69,9 @@ def test_json_keeps_its_meaning_and_loses_what_commands_a_terminal() -> None:
     shown = printable_json(written)
     assert msgspec.json.decode(shown) == value
     assert all(character == "\n" or character == printable(character) for character in shown)
+
+
+def test_ids_are_shown_as_far_as_they_differ() -> None:
+    alike = ["wf_" + "a" * 9 + "b" * 23, "wf_" + "a" * 9 + "c" * 23]
+    assert workflow_list.id_characters(alike) == len("wf_") + 10
+    assert workflow_list.id_characters([alike[0], alike[0]]) == workflow_list.ID_CHARACTERS

@@ -155,6 +155,17 @@ def test_a_changed_keyring_opens_nothing(bench: Bench, change: Callable[[bytes],
         bench.open()
 
 
+def test_an_unlocker_cannot_be_added_beside_the_others(bench: Bench) -> None:
+    bench.create()
+    clear, sealed = halves(bench.body)
+    decoded = msgspec.msgpack.decode(clear, type=keyring._Clear)
+    more = msgspec.structs.replace(decoded, roots=decoded.roots * 2)
+    bench.memory.put(NAME, joined(msgspec.msgpack.encode(more), sealed))
+
+    with pytest.raises(IntegrityError):
+        bench.open()
+
+
 def test_no_bit_of_a_keyring_can_be_changed(bench: Bench) -> None:
     made = bench.create()
     body = bench.body

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from onceward.wire import limits
 from onceward.wire.definitions import Retry
 from onceward.wire.receipts import Outcome
-from onceward_controller.protocol.rows import has_moved, row
+from onceward_controller.protocol.rows import REFRESH_MS, has_moved, row
 from tests.support.protocol import LEASE_MS, MARGIN_MS, START_MS, History, history, tool
 
 
@@ -138,3 +139,15 @@ def test_a_line_is_written_anew_when_a_person_must_decide_on_another_operation()
     first = row(past.workflow, now_ms=past.now_ms)
     assert (second.note, first.note) == ("second", "first")
     assert has_moved(second, first)
+
+
+@pytest.mark.parametrize(
+    ("later_ms", "written"),
+    [(-1, True), (0, False), (REFRESH_MS - 1, False), (REFRESH_MS, True)],
+)
+def test_a_line_of_what_runs_is_written_anew_when_its_check_comes_earlier_or_much_later(
+    later_ms: int, written: bool
+) -> None:
+    active = row(two().grant("execute").workflow, now_ms=START_MS)
+    moved = msgspec.structs.replace(active, at_ms=active.at_ms + later_ms)
+    assert has_moved(active, moved) is written

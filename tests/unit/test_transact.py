@@ -22,7 +22,7 @@ from onceward_controller.vault import store as stores
 from onceward_controller.vault.memory import MemoryStore
 from onceward_controller.vault.store import PAGE_NAMES_MAX, Page, Store, Stored
 from tests.support.services import Agent, Site, chain, cold_head, state_of, warm_head
-from tests.support.stores import FaultyStore
+from tests.support.stores import CountingStore, FaultyStore
 
 LOST = stores.OutcomeUnknownError("the reply was lost")
 DOWN = stores.UnavailableError("the store is down")
@@ -203,6 +203,24 @@ def test_asking_again_after_an_unknown_outcome_gets_the_grant_that_landed(site: 
 
     assert grant.attempt == 1
     assert grants(site, workflow) == [ann.request_id]
+
+
+def test_after_an_unknown_outcome_the_log_is_read_before_anything_is_written(site: Site) -> None:
+    slow = Slow(site.store)
+    counted = CountingStore(slow)
+    ann = Agent(site.open(counted))
+    workflow = ann.create("k", chain(1))
+    slow.is_lossy = True
+    with pytest.raises(UnknownWriteError):
+        ann.ask(workflow)
+    slow.is_lossy = False
+    slow.land()
+    counted.reset()
+
+    ann.granted(workflow)
+
+    assert counted.calls["create"] == 0
+    assert counted.calls["list"] > 0
 
 
 def test_a_write_that_lands_after_it_was_made_again_lands_nowhere(site: Site) -> None:

@@ -159,11 +159,12 @@ def test_whole_seconds_never_step_and_never_run_back(offset_ms: int) -> None:
     before_ms = pair.time.read().store_ms
     for pause_ms in (0, 1, 998, 1, 1, 999, 1, 2_500, 333) * 20:
         pair.host.pass_ms(pause_ms)
-        pair.answer()
-        now_ms = pair.time.read().store_ms
-        assert now_ms >= before_ms
-        assert abs(now_ms - pair.host.wall_ms()) < SECOND_MS
-        before_ms = now_ms
+        for _ in ("before an answer", "after it"):
+            now_ms = pair.time.read().store_ms
+            assert now_ms >= before_ms
+            assert abs(now_ms - pair.host.wall_ms()) < SECOND_MS
+            before_ms = now_ms
+            pair.answer()
 
     assert pair.time.steps == 0
     assert pair.time.read().is_safe
@@ -332,6 +333,20 @@ def test_a_process_whose_clocks_were_all_frozen_is_told_by_the_write_itself(site
     # It was never called, and the log says so: nobody has to look for it, or to decide.
     site.clock.set_wall(HOUR_MS)
     assert isinstance(Agent(site.open(), "bob").ask(workflow), Execute)
+
+
+def test_an_answer_that_writes_nothing_rests_on_no_frozen_time_either(site: Site) -> None:
+    ann, bob = Agent(site.open()), Agent(site.open(), "bob")
+    workflow = ann.create("k", chain(1))
+    grant = ann.granted(workflow)
+    assert isinstance(bob.ask(workflow), Wait)
+    site.store_clock.set(HOUR_MS)
+
+    # Nobody waits for a lease that is over, and its holder is not told that it is live.
+    stopped_by_the_clock(bob.ask(workflow))
+    stopped_by_the_clock(ann.ask(workflow))
+    with pytest.raises(ConflictError):
+        ann.renewed(workflow, grant)
 
 
 def test_a_grant_that_cannot_be_taken_back_is_told_to_nobody_all_the_same(site: Site) -> None:

@@ -77,8 +77,8 @@ def run(  # noqa: PLR0917 - typer passes every option by its name
 ) -> None:
     """Run the operations of one workflow until it is done or something stands in its way.
 
-    The credential is read from ONCEWARD_TOKEN. SIGTERM lets a running tool finish, delivers its
-    receipt and asks for nothing more.
+    The credential is read from ONCEWARD_TOKEN. SIGTERM and Ctrl-C let a running tool finish,
+    deliver its receipt and ask for nothing more.
     """
     try:
         ending = _run(
@@ -122,7 +122,7 @@ def _run(
     spool: Path | None,
 ) -> "Ending":
     from onceward.engine import Ports
-    from onceward.spool import SpoolError
+    from onceward.errors import SpoolError
     from onceward.wire.identifiers import is_workflow_id
     from onceward_worker import run, settings
     from onceward_worker.drain import Drain
@@ -136,7 +136,7 @@ def _run(
         _end(ExitCode.USAGE, str(error))
     declared = _loaded(source)
     ports = Ports()
-    with Drain.at_sigterm() as drain:
+    with Drain.at_signals() as drain:
         host = run.Host(
             settings=taken,
             spool=spool,
@@ -145,7 +145,8 @@ def _run(
             drain=drain,
         )
         try:
-            return run.run(host, workflow, declared, wait=wait)
+            ending = run.run(host, workflow, declared, wait=wait)
+            return ending.interrupted() if drain.is_interrupt else ending
         except ValueError as error:
             _end(ExitCode.USAGE, str(error))
         except (SpoolError, OSError) as error:

@@ -1,5 +1,9 @@
 """Being told to stop: nothing more is asked for, and what runs is finished.
 
+    SIGTERM          drain
+    SIGINT, Ctrl-C   drain as well, and the process ends as one that was interrupted
+    Ctrl-C again     KeyboardInterrupt: the tool is left alone, and its outcome may stay unknown
+
 A signal may arrive at any instruction of the main thread, so its handler takes no lock and raises
 nothing: it sets one attribute and writes one byte into a pipe. The byte ends a pause that is under
 way; a tool that is running is not disturbed at all.
@@ -14,12 +18,21 @@ from types import FrameType
 
 from onceward.ports import Clock
 
+_STANDARD_ERROR = 2
+_INTERRUPTED = b"\nstopping: a tool that runs may finish; Ctrl-C again leaves it alone\n"
+
 
 class Drain:
-    """Whether this process was told to stop. Close it, or use it as a context."""
+    """Whether this process was told to stop; closed by who made it.
+
+    Attributes:
+        is_on: It was.
+        is_interrupt: By a person at the terminal.
+    """
 
     def __init__(self) -> None:
         self.is_on = False
+        self.is_interrupt = False
         self._ends, self._start = os.pipe()
         # Were the pipe ever full, the byte that is wanted would already be in it.
         os.set_blocking(self._start, False)
@@ -41,18 +54,27 @@ class Drain:
 
     @classmethod
     @contextmanager
-    def at_sigterm(cls) -> Iterator["Drain"]:
-        """Give a drain that SIGTERM begins; what SIGTERM did before is put back at the end."""
+    def at_signals(cls) -> Iterator["Drain"]:
+        """Give a drain that SIGTERM and SIGINT begin; at the end they do what they did before."""
         drain = cls()
 
-        def handle(_number: int, _frame: FrameType | None) -> None:
+        def terminate(_number: int, _frame: FrameType | None) -> None:
             drain.begin()
 
-        before = signal.signal(signal.SIGTERM, handle)
+        def interrupt(_number: int, _frame: FrameType | None) -> None:
+            drain.is_interrupt = True
+            drain.begin()
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            if os.isatty(_STANDARD_ERROR):
+                os.write(_STANDARD_ERROR, _INTERRUPTED)
+
+        before_term = signal.signal(signal.SIGTERM, terminate)
+        before_int = signal.signal(signal.SIGINT, interrupt)
         try:
             yield drain
         finally:
-            signal.signal(signal.SIGTERM, before)
+            signal.signal(signal.SIGTERM, before_term)
+            signal.signal(signal.SIGINT, before_int)
             drain.close()
 
 

@@ -45,6 +45,10 @@ class Ending:
     detail: str = ""
     operation: str = ""
 
+    def interrupted(self) -> "Ending":
+        """Return the same, but that a person cut it short where it had not come to its end."""
+        return replace(self, code=ExitCode.INTERRUPTED) if self.outcome == "drained" else self
+
     def as_json(self, workflow: str) -> bytes:
         """Return the line for standard output."""
         said = {"workflow": workflow, "outcome": self.outcome}

@@ -12,6 +12,7 @@ typer belongs to the controller's extra. Without it this package still imports, 
 
 import sys
 
+_INTERRUPTED = 130
 _MISSING = """\
 onceward: the operator's program needs the controller's dependencies, which are not installed
   next: pip install "onceward[controller]"
@@ -27,4 +28,6 @@ def main() -> None:
             raise
         sys.stderr.write(_MISSING)
         sys.exit(1)
+    except KeyboardInterrupt:  # Ctrl-C before there was anything to interrupt.
+        sys.exit(_INTERRUPTED)
     sys.exit(run(sys.argv[1:]))

@@ -89,8 +89,9 @@ def run(arguments: Sequence[str]) -> int:
         return _interrupted(output)
     except typer.Abort:
         return _interrupted(output)
-    except BrokenPipeError:
-        return _without_a_reader()
+    except SystemExit as ended:
+        # typer ends so, in silence, when whoever read our output has gone.
+        return ended.code if isinstance(ended.code, int) else ExitCode.FAILED
     except refusal.Ended as ended:
         return ended.code
     except Exception as error:
@@ -111,9 +112,3 @@ def run(arguments: Sequence[str]) -> int:
 def _interrupted(output: Output) -> int:
     output.error("onceward: interrupted")
     return ExitCode.INTERRUPTED
-
-
-def _without_a_reader() -> int:
-    # Whoever read our output has gone. Python would complain at exit when it flushes what is left.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return ExitCode.FAILED

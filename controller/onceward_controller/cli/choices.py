@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from onceward.wire import limits
 from onceward.wire.decisions import Mode
-from onceward.wire.messages import OperationView, WorkflowView
+from onceward.wire.messages import OperationStatus, OperationView, WorkflowView
 from onceward_controller.cli import moments
 from onceward_controller.cli.invocation import Invocation
 
@@ -67,7 +67,9 @@ def of(
         ),
         Choice(
             "It did not happen.",
-            not_executed_consequence(number) + _not_yet(operation, now_ms=now_ms),
+            _contradiction(operation)
+            + not_executed_consequence(number)
+            + _not_yet(operation, now_ms=now_ms),
             _folded(invocation, resolve, (operation.name, "--not-executed"), (*evidence, *on)),
         ),
         Choice(
@@ -89,6 +91,10 @@ def not_executed_consequence(number: int) -> str:
     return f"Attempt {number} may start. If you are wrong, it happens TWICE."
 
 
+def _contradiction(operation: OperationView) -> str:
+    return "An attempt SAID THAT IT DID. " if operation.status is OperationStatus.BLOCKED else ""
+
+
 def _not_yet(operation: OperationView, *, now_ms: int) -> str:
     landed_ms = landed_by_ms(operation)
     if now_ms >= landed_ms:
@@ -98,5 +104,10 @@ def _not_yet(operation: OperationView, *, now_ms: int) -> str:
 
 
 def _folded(invocation: Invocation, first: Sequence[str], *rest: Sequence[str]) -> tuple[str, ...]:
-    parts = [invocation.command(*first), *(f"  {shlex.join(each)}" for each in rest)]
+    program = invocation.command()
+    if program == "onceward":
+        parts = [invocation.command(*first)]
+    else:  # Where it is to be found takes a line of its own: with the id it would not fit.
+        parts = [program, f"  {shlex.join(first)}"]
+    parts += [f"  {shlex.join(each)}" for each in rest]
     return (*(f"{part} \\" for part in parts[:-1]), parts[-1])

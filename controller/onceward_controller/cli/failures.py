@@ -69,6 +69,12 @@ def _of_the_vault(error: Exception) -> Refusal | None:
                 f"the store may have written: {error}",
                 "look before repeating",
             )
+        case OSError():
+            return Refusal(
+                ExitCode.FAILED,
+                f"the system refuses: {error.strerror or error}: `{error.filename or ''}`",
+                "make it possible, or name another place",
+            )
         case store.StoreError():
             return Refusal(ExitCode.NEEDS_PERSON, f"nothing happened: {error}", _DOCTOR)
         case _:

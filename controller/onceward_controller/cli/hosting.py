@@ -10,7 +10,6 @@ becomes an exception as well, from before the vault is opened until it is closed
 
 import errno
 import os
-import resource
 import signal
 import socket
 from collections.abc import Iterator
@@ -67,6 +66,8 @@ def host(service: "Service", settings: "Settings", listener: socket.socket) -> N
         KeyboardInterrupt: SIGINT.
         Refusal: The server did not start.
     """
+    import resource
+
     from onceward_controller import serve
 
     # What this process holds must not end in a core dump, nor its files in others' hands.

@@ -14,6 +14,8 @@ from pathlib import Path
 
 MODE = 0o600
 BYTES_MAX = 64 * 1024
+_AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Where they are missing nothing of ours is kept, but looking for a file must not fail."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -64,7 +66,7 @@ def read(path: Path) -> str | None:
     """
     try:
         # Without O_NONBLOCK, opening a pipe would wait for its other end.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = os.open(path, os.O_RDONLY | _AS_IT_IS)
     except FileNotFoundError:
         return None
     except OSError as error:

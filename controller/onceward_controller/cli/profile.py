@@ -6,9 +6,11 @@
 A profile may outlive its controller, and another process could then listen at the address and be
 told the token. So ``up`` holds a lock in the data folder while it serves, and a profile is believed
 only while that lock is held.
+
+fcntl is imported where the lock is used: a system that has none runs no controller here, and still
+reaches one elsewhere.
 """
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -115,6 +117,8 @@ def serving(data: Path, clock: Clock) -> Iterator[None]:
 
 def is_served(data: Path) -> bool:
     """Return whether a process holds the lock on ``data``."""
+    import fcntl
+
     try:
         descriptor = os.open(data / LOCK_NAME, os.O_RDWR | os.O_CLOEXEC)
     except OSError:
@@ -130,6 +134,8 @@ def is_served(data: Path) -> bool:
 
 
 def _is_taken(descriptor: int, clock: Clock) -> bool:
+    import fcntl
+
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -56,10 +56,8 @@ def list_workflows(
 
         output.data(page, lambda: workflow_list.draw_rows(page.rows, now_ms=now_ms))
     if page.after:
-        again = invocation.command(
-            "workflows", "list", "--limit", str(limit), "--after", page.after, in_workspace=True
-        )
-        output.note(f"there is more: --all, or\n  {again}")
+        # The cursor is a thousand characters long: for a script, which finds it in the JSON.
+        output.note("there is more: --all; a script goes on with --after and `after` of the JSON")
 
 
 @shared

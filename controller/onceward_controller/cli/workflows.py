@@ -2,7 +2,7 @@
 
 import typer
 
-from onceward_controller.cli import workflow_acts, workflow_reads
+from onceward_controller.cli import workflow_acts, workflow_decisions, workflow_reads
 
 workflows_app = typer.Typer(
     no_args_is_help=True,
@@ -15,5 +15,5 @@ workflows_app.command("history")(workflow_reads.history)
 workflows_app.command("create")(workflow_acts.create)
 workflows_app.command("enable")(workflow_acts.enable)
 workflows_app.command("pause")(workflow_acts.pause)
-workflows_app.command("resolve")(workflow_acts.resolve)
-workflows_app.command("abandon")(workflow_acts.abandon)
+workflows_app.command("resolve")(workflow_decisions.resolve)
+workflows_app.command("abandon")(workflow_decisions.abandon)

@@ -22,6 +22,10 @@ from onceward_controller.protocol.operation import Operation
 from onceward_controller.protocol.workflow import Workflow
 
 
+REFRESH_MS = 30 * limits.SECOND_MS
+"""How old the line of a workflow that is under way may become."""
+
+
 class Row(Struct, frozen=True, array_like=True):
     """One line of a listing.
 
@@ -42,9 +46,13 @@ class Row(Struct, frozen=True, array_like=True):
 def has_moved(before: Row, after: Row) -> bool:
     """Return whether the line is worth writing anew.
 
-    A chain of steps stays in one class and writes one row; how far it is shows once it is opened.
+    A chain of quick steps stays in one class and writes one row. A time to look again that comes
+    earlier is told at once; one that comes later, and how far the workflow is, now and then.
     """
-    return (before.row_class, before.note) != (after.row_class, after.note)
+    if (before.row_class, before.note) != (after.row_class, after.note):
+        return True
+    later_ms = after.at_ms - before.at_ms
+    return after.row_class is RowClass.ACTIVE and not 0 <= later_ms < REFRESH_MS
 
 
 def row(workflow: Workflow, *, now_ms: int) -> Row:

@@ -211,9 +211,7 @@ class WorkflowLog:
         progress = head.workflow.progress
         if at in progress.finished:
             return progress.finished[at]
-        # Evidence that came after an operation moved to a page has moved it again: the later page
-        # names the revision that carries its last record.
-        page = next(page for page in reversed(progress.pages) if page.holds(at))
+        page = next(page for page in progress.pages if page.holds(at))
         content = self.objects.read(Kind.PAGE, page.digest, head.key)
         if content is None:
             raise DamagedLogError(f"a page is missing: digest=`{page.digest}`")
