@@ -152,7 +152,7 @@ def open_embedded_service(
     store = SqliteStore(folder / "vault.db", clock)
     key_file = folder / "vault.key"
     try:
-        if keyring.is_missing(store):
+        if keyring.is_untouched(store):
             with contextlib.suppress(keyring.VaultExistsError):  # Another process was first.
                 create_vault(store, key_file, clock=clock, entropy=entropy)
         return open_service(store, key_file, clock=clock, entropy=entropy, spawner=spawner)

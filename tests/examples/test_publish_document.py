@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -177,3 +178,44 @@ def test_it_is_the_same_against_a_controller_with_the_worker_as_a_process_of_its
         hashlib.sha256(CONTENT).hexdigest(),
         len(CONTENT),
     )
+
+
+TUTORIAL = ROOT / "docs" / "tutorial" / "publish-a-document.md"
+BLOCK = re.compile(r"^```(sh[^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def test_the_tutorial_can_be_followed_from_top_to_bottom(tmp_path: Path) -> None:
+    """Run its commands as they stand there, but for the set-up and a port that is free."""
+    lines = [f". {tmp_path}/settings", "set -e"]
+    for kind, commands in BLOCK.findall(TUTORIAL.read_text(encoding="utf-8")):
+        kept = commands.replace("sh infra/setup\n. .venv/bin/activate\n", "")
+        if kind == "sh":
+            lines.append(kept)
+            continue
+        # The other terminal: it is ready once the controller has told its address.
+        lines.append(f"{kept.strip()} --port 0 2>{tmp_path}/controller & CONTROLLER=$!")
+        lines.append("trap 'kill $CONTROLLER; wait' EXIT")
+        lines.append(f"until grep -q http {tmp_path}/controller; do kill -0 $CONTROLLER; done")
+    script = "\n".join(lines).replace(
+        "http://127.0.0.1:8686", f"$(grep -o 'http://[0-9.:]*' {tmp_path}/controller)"
+    )
+    (tmp_path / "settings").write_text(
+        f"PATH={Path(sys.executable).parent}:$PATH\nTMPDIR={tmp_path}\nexport PATH TMPDIR\n"
+    )
+
+    followed = subprocess.run(
+        ["/bin/sh", "-c", script],
+        cwd=ROOT,
+        env={name: text for name, text in os.environ.items() if not name.startswith("ONCEWARD_")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert followed.returncode == 0, followed.stderr
+    assert "reused, nothing written" in followed.stderr
+    assert "exit code 5" in followed.stdout
+    (folder,) = tmp_path.glob("tmp.*")
+    assert len(list((folder / "published").iterdir())) == 2

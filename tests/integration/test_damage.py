@@ -17,7 +17,7 @@ from onceward.wire import limits, messages
 from onceward.wire.decisions import Execute, Reuse
 from onceward.wire.definitions import OperationDefinition, PayloadRef
 from onceward.wire.identifiers import OperationName
-from onceward.wire.messages import RowClass
+from onceward.wire.messages import RowClass, WorkflowPage
 from onceward.wire.problems import ProblemCode, ProblemError
 from onceward.wire.receipts import Outcome, Receipt
 from onceward.wire.tokens import Role
@@ -378,7 +378,15 @@ def test_a_row_under_another_name_is_never_believed(
     if not beside:
         store.delete(crime.row)
 
-    assert assert_same_or_damaged(truth, crime.answers(store)) == {"listing"}
+    answers = crime.answers(store)
+    assert {**answers, "listing": None} == {**truth, "listing": None}
+    page, whole = answers["listing"], truth["listing"]
+    assert isinstance(page, WorkflowPage)
+    assert isinstance(whole, WorkflowPage)
+    # A row that is not what was written is counted, believed in nothing, and hides no other.
+    assert page.damaged == 1
+    assert set(page.rows) <= set(whole.rows)
+    assert page.rows == whole.rows or not beside
 
 
 def test_a_row_in_another_workspace_is_never_believed(
@@ -390,9 +398,8 @@ def test_a_row_in_another_workspace_is_never_believed(
     parts = crime.row.split("/")
     store.put("/".join([parts[0], elsewhere, *parts[2:]]), b"")
 
-    with pytest.raises(ProblemError) as refusal:
-        agent.service.listing.rows(ADMIN, "elsewhere")
-    assert refusal.value.code is ProblemCode.INTEGRITY
+    page = agent.service.listing.rows(ADMIN, "elsewhere")
+    assert (page.rows, page.damaged) == ((), 1)
     assert not assert_same_or_damaged(truth, crime.answers(store))
 
 

@@ -16,23 +16,28 @@ import pytest
 
 from onceward.client import Client
 from onceward.engine import Ports
+from onceward.errors import LocalReason, Stopped
 from onceward.system import SystemClock
 from onceward.transport import HttpController
 from onceward.wire import messages
-from onceward.wire.decisions import Execute
-from onceward.wire.identifiers import WorkflowId, WorkspaceName
+from onceward.wire.decisions import Done, Execute
+from onceward.wire.identifiers import OperationName, WorkflowId, WorkspaceName
 from onceward.wire.messages import OperationStatus, WorkflowView
+from onceward.wire.problems import UnknownWriteError
+from onceward.wire.receipts import Outcome, Receipt
 from onceward.wire.secrets import Secret
 from onceward.wire.tokens import Role
 from onceward_controller.cli.demo import controller
 from onceward_controller.cli.demo.controller import Hosted
 from onceward_controller.cli.demo.place import Place, prepare
 from onceward_worker import registry, run
+from onceward_worker.conversation import Conversation
 from onceward_worker.drain import Drain
 from onceward_worker.exit_codes import ExitCode
 from onceward_worker.report import Report
 from onceward_worker.settings import Settings
 from tests.support.ports import ManualClock
+from tests.support.scripted_http import Answer, Reset, ScriptedServer, Step, scripted_server
 
 TOOLS = '''
 import os
@@ -392,6 +397,63 @@ def signalled(
     os.close(running)
     assert is_running, errors.decode()
     return process.returncode, output.decode(), errors.decode()
+
+
+@contextmanager
+def talking(*steps: Step) -> Iterator[tuple[Conversation, Drain, ScriptedServer]]:
+    """A worker's conversation with a controller that answers by a script."""
+    drain, clock = Drain(), ManualClock()
+    with scripted_server(*steps) as server:
+        conversation = Conversation(
+            server.url,
+            Secret("t"),
+            workspace=WorkspaceName("default"),
+            clock=clock,
+            drain=drain,
+            listener=Report(clock, None),
+        )
+        yield conversation, drain, server
+        conversation.close()
+    drain.close()
+
+
+def answer(body: bytes) -> Answer:
+    return Answer(200, body, headers=(("Content-Type", "application/json"),))
+
+
+def question(number: int) -> messages.Begin:
+    return messages.Begin(request_id=f"{number:020d}")
+
+
+def test_a_worker_that_drains_asks_a_lost_question_to_its_end_and_no_new_one() -> None:
+    workflow = WorkflowId(f"wf_{'0' * 32}")
+    with talking(Reset(), answer(b'{"decision":"done","operations":1}')) as talk:
+        conversation, drain, server = talk
+        with pytest.raises(UnknownWriteError):
+            conversation.begin(workflow, question(1))
+        drain.begin()
+
+        # It may have been granted: only the same question tells.
+        assert isinstance(conversation.begin(workflow, question(1)), Done)
+        with pytest.raises(Stopped) as stopped:
+            conversation.begin(workflow, question(2))
+
+        assert stopped.value.reason is LocalReason.CLOSING
+        assert len(server.requests) == 2
+
+
+def test_a_receipt_goes_out_without_its_question_once_the_worker_drains() -> None:
+    receipt = Receipt(outcome=Outcome.SUCCEEDED, operation_id=f"op_{'0' * 32}")
+    body = messages.Complete(
+        attempt=1, lease_token="token", receipt=receipt, then_begin=question(1)
+    )
+    with talking(answer(b'{"standing":"accepted"}')) as (conversation, drain, server):
+        drain.begin()
+
+        completed = conversation.complete(WorkflowId(f"wf_{'0' * 32}"), OperationName("post"), body)
+
+        assert completed.decision is None
+        assert "then_begin" not in json.loads(server.requests[0].body)
 
 
 def held_elsewhere(hosted: Hosted, workflow: WorkflowId, token: str) -> None:

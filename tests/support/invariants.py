@@ -420,7 +420,7 @@ def check_world(world: World) -> None:
     for worker in ("ann", "bob", "eve"):
         unsafe = decided(world, asks(worker), safe=False)
         count_verdict(world, unsafe)
-        assert not unsafe.events or isinstance(unsafe.events[0], events.Halted)
+        assert not unsafe.events or isinstance(unsafe.events[0], events.Noticed)
         assert not isinstance(unsafe.answer, Grant), "granted with clocks apart"
     for at in world.indexes:
         operation, name = world.operation(at), world.definition(at).name

@@ -260,7 +260,7 @@ rev  time                  who  what
 3    2027-01-15 08:01:00Z  ann  granted fetch attempt 1: execute
 4    2027-01-15 08:01:02Z  ann  reported fetch attempt 1: confirmed_succeeded
 4    2027-01-15 08:01:02Z  ann  granted send attempt 1: execute
-5    2027-01-15 08:03:12Z  ann  halted send: a person must decide
+5    2027-01-15 08:03:12Z  ann  noticed send: a person must decide
 """
 
 

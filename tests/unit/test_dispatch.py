@@ -913,8 +913,8 @@ def test_an_abandoned_workflow_stops_also_who_names_nothing() -> None:
 def test_the_first_stop_that_needs_a_person_is_written_and_no_other() -> None:
     past = plain().grant("execute").unknown()
     assert said(past.begin()) == "needs_decision"
-    assert list(past.changes) == [events.Halted(at=0)]
-    assert past.operation().halted
+    assert list(past.changes) == [events.Noticed(at=0, needs_person=True)]
+    assert past.operation().noticed
     assert said(past.begin("bob")) == "needs_decision"
     assert not past.changes
 
@@ -923,7 +923,7 @@ def test_whatever_happens_next_takes_the_mark_away() -> None:
     past = plain().grant("execute").lease_over()
     past.begin()
     past.not_executed()
-    assert not past.operation().halted
+    assert not past.operation().noticed
 
 
 @pytest.mark.parametrize(

@@ -356,7 +356,7 @@ def test_a_name_fits_whatever_the_row_says(site: Site, text: str, row_class: Row
     assert set(name) <= set("0123456789abcdefghijklmnopqrstuvwxyz/")
     assert all(0 < len(part) <= 255 for part in name.split("/"))
     index.write(plan, row)
-    [found], _ = index.page(plan.identity.workspace, row_class, after="", limit=10)
+    [found] = index.page(plan.identity.workspace, row_class, after="", limit=10).found
     assert found.summary.row == row
     assert text.startswith(found.summary.key.removesuffix("…"))
     assert len(found.summary.key.encode()) <= TEXT_BYTES_MAX

@@ -54,9 +54,15 @@ def test_what_is_made_is_what_is_opened(bench: Bench) -> None:
 
 
 def test_a_store_without_a_keyring_is_no_vault(bench: Bench) -> None:
-    assert keyring.is_missing(bench.memory)
+    assert keyring.is_untouched(bench.memory)
     with pytest.raises(NoVaultError):
         bench.open()
+
+
+def test_a_vault_that_lost_its_keyring_is_not_taken_for_an_empty_store(bench: Bench) -> None:
+    bench.memory.create("00/w/opaque/fffffffffffe", b"a workflow of a vault whose keyring is gone")
+
+    assert not keyring.is_untouched(bench.memory)
 
 
 def test_a_vault_is_never_made_over_another(bench: Bench) -> None:
@@ -64,7 +70,7 @@ def test_a_vault_is_never_made_over_another(bench: Bench) -> None:
 
     with pytest.raises(VaultExistsError):
         bench.create()
-    assert not keyring.is_missing(bench.memory)
+    assert not keyring.is_untouched(bench.memory)
     assert secrets(bench.open()) == secrets(made)
 
 

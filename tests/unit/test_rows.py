@@ -62,7 +62,7 @@ def two() -> History:
         ),
         pytest.param(
             lambda: history(tool(query=True)).grant("execute").unknown(),
-            "waiting",
+            "ready",
             "",
             id="it-can-be-looked-up",
         ),

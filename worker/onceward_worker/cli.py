@@ -34,6 +34,7 @@ app = typer.Typer(
     help="Run governed tools: each call is permitted first and accounted for afterwards.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 
@@ -43,7 +44,7 @@ Source = Annotated[
 ]
 
 
-@app.command()
+@app.command(short_help="Run the operations of one workflow.")
 def run(  # noqa: PLR0917 - typer passes every option by its name
     source: Source,
     workflow: Annotated[
@@ -99,7 +100,7 @@ def run(  # noqa: PLR0917 - typer passes every option by its name
     _end(ending.code, f"{ending.outcome}: {at}{ending.detail}", *_next(ending, workflow))
 
 
-@app.command()
+@app.command(short_help="Show what a module or file declares.")
 def tools(source: Source) -> None:
     """Show the tools that are declared in a module or file, and what each promises."""
     from onceward_worker import declarations

@@ -9,12 +9,13 @@ from onceward.wire.limits import SECOND_MS
 
 
 def as_text(tool: Tool) -> str:
-    """Return three lines about one tool."""
+    """Return four lines about one tool."""
     declared = tool.operation("any")
     capability = declared.capability
-    ways = ["query"] if capability.query else []
+    ways = ["can be asked"] if capability.query else []
     if capability.idempotency_ms is not None:
-        ways.append(f"idempotency key for {capability.idempotency_ms // SECOND_MS:,} s")
+        ways.append(f"enforces keys for {capability.idempotency_ms // SECOND_MS:,} s")
+    destination = " and ".join(ways) or "can neither be asked nor knows keys"
     times = {
         "timeout": declared.timeout_ms,
         "lease": declared.lease_ms,
@@ -22,7 +23,8 @@ def as_text(tool: Tool) -> str:
     }
     return (
         f"{tool.name} version {tool.version}, at {tool.destination or 'no named destination'}\n"
-        f"  {capability.guarantee}; {' and '.join(ways) or 'neither query nor idempotency key'}\n"
+        f"  {capability.guarantee}\n"
+        f"  the destination {destination}\n"
         f"  {', '.join(f'{name} {ms / SECOND_MS:g} s' for name, ms in times.items())}"
     )
 

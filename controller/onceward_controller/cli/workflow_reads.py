@@ -46,7 +46,11 @@ def list_workflows(
         page = ask(after=after)
         while every and page.after:
             further = ask(after=page.after)
-            page = messages.WorkflowPage(rows=page.rows + further.rows, after=further.after)
+            page = messages.WorkflowPage(
+                rows=page.rows + further.rows,
+                after=further.after,
+                damaged=page.damaged + further.damaged,
+            )
     output, now_ms = invocation.output, SystemClock().wall_ms()
     if not page.rows:
         output.note(f"nothing here: workspace=`{invocation.workspace}`")
@@ -55,6 +59,9 @@ def list_workflows(
         from onceward_controller.cli import workflow_list
 
         output.data(page, lambda: workflow_list.draw_rows(page.rows, now_ms=now_ms))
+    if page.damaged:
+        output.note(f"rows that are not what was written, and not shown: {page.damaged}")
+        output.note("  a workflow is whole without its row: open it by its id or --key")
     if page.after:
         # The cursor is a thousand characters long: for a script, which finds it in the JSON.
         output.note("there is more: --all; a script goes on with --after and `after` of the JSON")

@@ -6,8 +6,8 @@ it loses a race, and several commands may be decided one after the other for one
 
 from typing import assert_never
 
-from onceward.wire import messages
-from onceward.wire.decisions import Mode, StopReason
+from onceward.wire import limits, messages
+from onceward.wire.decisions import Mode
 from onceward_controller.protocol import commands, completion, events, holders, leases, operator
 from onceward_controller.protocol.answers import (
     Filed,
@@ -21,9 +21,8 @@ from onceward_controller.protocol.clockguard import Moment
 from onceward_controller.protocol.dispatch import judge, judge_next
 from onceward_controller.protocol.naming import Naming
 from onceward_controller.protocol.recording import Stamp
+from onceward_controller.protocol.table import FOR_A_PERSON
 from onceward_controller.protocol.workflow import Workflow, evolve
-
-_FOR_A_PERSON = (StopReason.NEEDS_DECISION, StopReason.NOT_EXECUTED, StopReason.ATTEMPT_LIMIT)
 
 
 def decide(
@@ -101,12 +100,16 @@ def _completed(
 
 
 def _checked(workflow: Workflow, moment: Moment) -> Transition:
-    """Mark what waits for a person; an attempt that died in silence leaves no mark of its own."""
+    """Mark what waits for a person, and what lost its holder: neither leaves a mark of its own."""
+    if not moment.safe:
+        return Transition(events=(), answer=Noted())  # Nobody can tell whether a lease is over.
     marks: list[events.Event] = []
     for at, operation in workflow.progress.open.items():
         verdict = judge(workflow, at, request_id="", moment=moment)
-        if isinstance(verdict, Stop) and verdict.reason in _FOR_A_PERSON and not operation.halted:
-            marks.append(events.Halted(at))
+        needs_person = isinstance(verdict, Stop) and verdict.reason in FOR_A_PERSON
+        is_held = operation.live(moment.ms, margin_ms=limits.CLOCK_ERROR_MS) is not None
+        if operation.noticed != needs_person and (needs_person or not is_held):
+            marks.append(events.Noticed(at, needs_person=needs_person))
     return Transition(events=tuple(marks), answer=Noted())
 
 
@@ -122,8 +125,9 @@ def _licensed(
 ) -> tuple[events.Event, ...]:
     """Return what a verdict writes: a new grant its attempt, a first stop its mark."""
     match verdict:
-        case Stop(at=at, reason=reason) if reason in _FOR_A_PERSON:
-            return () if workflow.operation(at).halted else (events.Halted(at),)
+        case Stop(at=at, reason=reason) if reason in FOR_A_PERSON:
+            is_known = workflow.operation(at).noticed is True
+            return () if is_known else (events.Noticed(at, needs_person=True),)
         case Grant():
             return _granted(workflow, verdict, ask, moment, naming)
         case _:

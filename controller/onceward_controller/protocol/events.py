@@ -86,10 +86,15 @@ class Reported(Struct, frozen=True, array_like=True, tag=8):
     receipt: bytes
 
 
-class Halted(Struct, frozen=True, array_like=True, tag=9):
-    """A caller was told that a person must decide. Changes what a listing shows, no more."""
+class Noticed(Struct, frozen=True, array_like=True, tag=9):
+    """Somebody looked, and found what no event tells. Changes what a listing shows, no more.
+
+    Attributes:
+        needs_person: Whether a person must decide; else an attempt's lease ran out in silence.
+    """
 
     at: int
+    needs_person: bool
 
 
 class Attested(Struct, frozen=True, array_like=True, tag=10):
@@ -115,6 +120,6 @@ Event = (
     | Renewed
     | Released
     | Reported
-    | Halted
+    | Noticed
     | Attested
 )

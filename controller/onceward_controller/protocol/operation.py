@@ -105,7 +105,8 @@ class Operation(Struct, frozen=True, array_like=True):
         attempts_max: ``limits.ATTEMPTS_MAX``, or more where a person admitted one.
         settlement: The success, once there is one.
         abandoned: A person gave it up.
-        halted: A caller was told that a person must decide, and nothing has happened since.
+        noticed: What the last look found, while nothing has happened since: True that a person must
+            decide, False that an attempt's lease ran out in silence.
         denied: A person said that it did not happen, and it was not executed since.
     """
 
@@ -119,7 +120,7 @@ class Operation(Struct, frozen=True, array_like=True):
     attempts_max: int = limits.ATTEMPTS_MAX
     settlement: Settlement | None = None
     abandoned: bool = False
-    halted: bool = False
+    noticed: bool | None = None
     denied: bool = False
 
     @property

@@ -46,7 +46,7 @@ def granted(operation: Operation, event: events.Granted, stamp: Stamp) -> Operat
         idempotency_key=event.idempotency_key or operation.idempotency_key,
         one_more=operation.one_more and not attempt.is_effect,
         denied=operation.denied and not attempt.is_effect,
-        halted=False,
+        noticed=None,
     )
 
 
@@ -61,9 +61,9 @@ def renewed(operation: Operation, event: events.Renewed) -> Operation:
     )
 
 
-def halted(operation: Operation) -> Operation:
-    """Note that a caller was sent to a person."""
-    return _replace(operation, halted=True)
+def noticed(operation: Operation, event: events.Noticed) -> Operation:
+    """Keep what somebody saw, until something happens."""
+    return _replace(operation, noticed=event.needs_person)
 
 
 def released(operation: Operation, event: events.Released) -> Operation:
@@ -73,7 +73,7 @@ def released(operation: Operation, event: events.Released) -> Operation:
         raise ValueError(f"the attempt has ended: number=`{event.number}`")
     after = _with(operation, _replace(attempt, released=True))
     may = attempt.is_effect and not after.is_uncertain and not after.is_blocked
-    return _replace(after, one_more=after.one_more or may, halted=False)
+    return _replace(after, one_more=after.one_more or may, noticed=None)
 
 
 def reported(operation: Operation, event: events.Reported, stamp: Stamp) -> Operation:
@@ -90,7 +90,7 @@ def reported(operation: Operation, event: events.Reported, stamp: Stamp) -> Oper
         at_ms=stamp.ms if stamp.safe else 0,
         revision=stamp.revision,
     )
-    after = _replace(_with(operation, _replace(attempt, report=report)), halted=False)
+    after = _replace(_with(operation, _replace(attempt, report=report)), noticed=None)
     if not event.accepted:
         return after
     match event.outcome:
@@ -136,7 +136,7 @@ def attested(operation: Operation, event: events.Attested, stamp: Stamp) -> Oper
         one_more=True,
         denied=True,
         attempts_max=max(operation.attempts_max, through + 1),
-        halted=False,
+        noticed=None,
     )
 
 

@@ -2,25 +2,25 @@
 
     draft      nobody has enabled it
     paused     a person stopped it
-    attention  a person must decide: an operation is blocked, halted or not executed for good
+    attention  a person must decide
     active     an attempt holds a lease; sorted by when that is over
     waiting    nothing can run before a known time; sorted by that time
     ready      something can run now
     done       completed or abandoned
 
-Whoever is told that a person must decide leaves a mark in the log, so that a workflow whose
-attempt died in silence moves from ``active`` to ``attention`` as soon as anybody asks.
+Whoever is told that a person must decide, and whoever finds that a lease ran out in silence, leaves
+a mark in the log: a workflow whose attempt died moves out of ``active`` as soon as anybody looks.
 """
-
-from collections.abc import Iterator
 
 from msgspec import Struct
 
 from onceward.wire import limits
 from onceward.wire.messages import RowClass, WorkflowStatus
+from onceward_controller.protocol.answers import Stop, Wait
+from onceward_controller.protocol.clockguard import Moment
 from onceward_controller.protocol.operation import Operation
+from onceward_controller.protocol.table import Question, verdict_on
 from onceward_controller.protocol.workflow import Workflow
-
 
 REFRESH_MS = 30 * limits.SECOND_MS
 """How old the line of a workflow that is under way may become."""
@@ -74,42 +74,47 @@ def _place(workflow: Workflow, now_ms: int) -> tuple[RowClass, int, str]:
         return RowClass.DONE, now_ms, ""
     open_operations = workflow.progress.open.values()
     for operation in open_operations:
-        if operation.halted or operation.is_blocked or workflow.is_refused(operation):
-            return RowClass.ATTENTION, now_ms, _name(workflow, operation)
+        if operation.noticed or operation.is_blocked or workflow.is_refused(operation):
+            return RowClass.ATTENTION, now_ms, _name(workflow, operation.at)
     if workflow.progress.switch is WorkflowStatus.DRAFT:
         return RowClass.DRAFT, now_ms, ""
     if workflow.progress.switch is WorkflowStatus.PAUSED:
         return RowClass.PAUSED, now_ms, ""
-    held = [each for each in open_operations if _is_held(each)]
-    if held:
-        first = min(held, key=_lease_until_ms)
-        check_ms = _lease_until_ms(first) + limits.CLOCK_ERROR_MS
-        return RowClass.ACTIVE, check_ms, ""
-    if any(each.is_uncertain for each in open_operations):
-        return RowClass.WAITING, now_ms, ""
-    due_ms = min(_due_ms(workflow), default=0)
-    if due_ms > now_ms:
-        return RowClass.WAITING, due_ms, ""
-    return RowClass.READY, now_ms, ""
+    leases = [each.last.lease_until_ms for each in open_operations if _is_held(each) and each.last]
+    if leases:
+        return RowClass.ACTIVE, min(leases) + limits.CLOCK_ERROR_MS, ""
+    return _by_verdict(workflow, now_ms)
 
 
-def _due_ms(workflow: Workflow) -> Iterator[int]:
-    """Yield from when each operation that waits for no other may run."""
-    plan = workflow.plan
-    for at in plan.order:
-        if not workflow.is_finished(at) and at not in workflow.roots:
-            yield workflow.operation(at).retry_due_ms(plan.definition(at))
+def _by_verdict(workflow: Workflow, now_ms: int) -> tuple[RowClass, int, str]:
+    """Place a workflow in which nobody runs anything by what the next to ask would be told."""
+    moment = Moment(ms=now_ms, safe=True, store_ms=now_ms, local_ms=now_ms)
+    waits: list[Wait] = []
+    stops: list[Stop] = []
+    for at in workflow.plan.order:
+        if workflow.is_finished(at) or at in workflow.roots:
+            continue
+        match verdict_on(Question(workflow, at, "", moment)):
+            case Wait() as wait:
+                waits.append(wait)
+            case Stop() as stop:
+                stops.append(stop)
+            case _:
+                return RowClass.READY, now_ms, ""
+    if waits:
+        return RowClass.WAITING, min(wait.until_ms for wait in waits), ""
+    return RowClass.ATTENTION, now_ms, _name(workflow, stops[0].at)
 
 
 def _is_held(operation: Operation) -> bool:
     last = operation.last
-    return last is not None and not last.has_ended and last.number > operation.closed_through
+    return (
+        last is not None
+        and not last.has_ended
+        and last.number > operation.closed_through
+        and operation.noticed is None
+    )
 
 
-def _lease_until_ms(operation: Operation) -> int:
-    assert operation.last is not None, "only an operation with an attempt is held"
-    return operation.last.lease_until_ms
-
-
-def _name(workflow: Workflow, operation: Operation) -> str:
-    return workflow.plan.definition(operation.at).name
+def _name(workflow: Workflow, at: int) -> str:
+    return workflow.plan.definition(at).name

@@ -25,6 +25,8 @@ from onceward_controller.protocol.clockguard import Moment
 from onceward_controller.protocol.operation import Attempt, Operation
 from onceward_controller.protocol.workflow import Workflow
 
+FOR_A_PERSON = (StopReason.NEEDS_DECISION, StopReason.NOT_EXECUTED, StopReason.ATTEMPT_LIMIT)
+"""Stops that end when a person says what happened."""
 POLL_MS = limits.SECOND_MS
 """When to ask again where nothing tells how long another's work will take."""
 

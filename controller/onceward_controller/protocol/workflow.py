@@ -172,8 +172,8 @@ def evolve(workflow: Workflow, event: events.Event, stamp: Stamp) -> Workflow:
             operation = recording.granted(workflow.operation(event.at), event, stamp)
         case events.Renewed():
             operation = recording.renewed(workflow.operation(event.at), event)
-        case events.Halted():
-            operation = recording.halted(workflow.operation(event.at))
+        case events.Noticed():
+            operation = recording.noticed(workflow.operation(event.at), event)
         case events.Released():
             operation = recording.released(workflow.operation(event.at), event)
         case events.Reported():

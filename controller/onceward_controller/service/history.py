@@ -46,8 +46,8 @@ def _facts(event: events.Event) -> tuple[int | None, int, str]:
             return at, number, ""
         case events.Reported(at=at, number=number, outcome=outcome, accepted=accepted):
             return at, number, outcome.value if accepted else f"{outcome.value}, as evidence"
-        case events.Halted(at=at):
-            return at, 0, "a person must decide"
+        case events.Noticed(at=at, needs_person=needs_person):
+            return at, 0, "a person must decide" if needs_person else "its lease ran out in silence"
         case events.Attested(at=at, outcome=outcome, evidence=evidence):
             return at, 0, f"{outcome.value}: {evidence}"
         case _:

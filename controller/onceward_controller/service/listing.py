@@ -1,9 +1,13 @@
 """Finding workflows: listings from index rows, one workflow by its key, a workflow's history."""
 
-from onceward.wire import messages
+from contextlib import suppress
+from functools import partial
+
+from onceward.sealing import IntegrityError
+from onceward.wire import limits, messages
 from onceward.wire.identifiers import WorkflowId
 from onceward.wire.messages import RowClass
-from onceward.wire.problems import ProblemCode, problem
+from onceward.wire.problems import ProblemCode, ProblemError, problem
 from onceward_controller.protocol import commands
 from onceward_controller.protocol.authority import Action, Caller
 from onceward_controller.protocol.plan import OPERATOR_AUTHORITY
@@ -25,6 +29,8 @@ ORDER = (
     RowClass.DONE,
 )
 """What needs a person comes first."""
+CHECKED_MAX = 32
+"""Workflows that one listing opens because their lease ran out."""
 HISTORY_REVISIONS = 100
 """Revisions of one page of history."""
 
@@ -62,6 +68,10 @@ class Listing:
         """
         caller.require(Action.LIST)
         caller.require_workspace(workspace)
+        if not 1 <= limit <= limits.PAGE_ROWS_MAX:
+            raise problem(
+                ProblemCode.BODY_INVALID, f"a page has 1 to {limits.PAGE_ROWS_MAX} rows: `limit`"
+            )
         with told_to_the_caller():
             if key is not None:
                 return self._by_key(workspace, key)
@@ -79,6 +89,7 @@ class Listing:
         caller.require(Action.READ)
         with told_to_the_caller():
             head = self._transactor.look(workflow, caller)
+            after = max(after, 0)
             last = min(after + HISTORY_REVISIONS, head.tip.revision)
             revisions = list(range(after + 1, last + 1))
             bodies = self._vault.workflow_log(workflow).bodies(head, revisions)
@@ -94,15 +105,20 @@ class Listing:
     def _check_due(self, caller: Caller, workspace: str) -> None:
         """Open active workflows whose lease ran out, so that what needs a person shows as such.
 
-        Bounded to one page: a listing stays a listing however much has gone wrong.
+        Bounded: a listing stays a listing however much has gone wrong. Whoever is checked leaves
+        the class, so that the next listing checks others.
         """
         now_ms = self._vault.time.read().store_ms
-        found, _ = self._vault.index.page(workspace, RowClass.ACTIVE, after="", limit=100)
-        for each in found:
-            if each.summary.row.at_ms > now_ms:
-                break
-            self._transactor.run(each.summary.id, caller, commands.Check())
-        self._rows.flush()
+        page = self._vault.index.page(workspace, RowClass.ACTIVE, after="", limit=CHECKED_MAX)
+        due = [each.summary.id for each in page.found if each.summary.row.at_ms <= now_ms]
+        if due:
+            self._vault.desk.gather([partial(self._check, caller, each) for each in due])
+            self._rows.flush()
+
+    def _check(self, caller: Caller, workflow: WorkflowId) -> None:
+        # What one workflow refuses, or has lost, is told by opening it and hides no other.
+        with suppress(ProblemError, IntegrityError):
+            self._transactor.run(workflow, caller, commands.Check())
 
     def _page(
         self, workspace: str, row_class: RowClass | None, after: str, limit: int
@@ -110,17 +126,20 @@ class Listing:
         classes = ORDER if row_class is None else (row_class,)
         start, name = _cursor(after, classes)
         newest: dict[WorkflowId, Found] = {}
+        damaged, cursor = 0, ""
         for position in range(start, len(classes)):
-            found, more = self._vault.index.page(
+            page = self._vault.index.page(
                 workspace, classes[position], after=name, limit=limit - len(newest)
             )
-            for each in found:
+            for each in page.found:
                 self._keep_newer(newest, each)
-            if more or len(newest) >= limit:
-                cursor = f"{classes[position]}:{found[-1].name}" if found else ""
-                return _rows(newest, cursor)
+            damaged += page.damaged
+            if page.more or len(newest) >= limit:
+                cursor = f"{classes[position]}:{page.last}"
+                break
             name = ""
-        return _rows(newest, "")
+        rows = tuple(row_view(each.summary) for each in newest.values())
+        return messages.WorkflowPage(rows=rows, after=cursor, damaged=damaged)
 
     def _keep_newer(self, newest: dict[WorkflowId, Found], found: Found) -> None:
         known = newest.get(found.summary.id)
@@ -146,11 +165,6 @@ class Listing:
             row=head.row,
         )
         return messages.WorkflowPage(rows=(row_view(summary),))
-
-
-def _rows(newest: dict[WorkflowId, Found], after: str) -> messages.WorkflowPage:
-    rows = tuple(row_view(each.summary) for each in newest.values())
-    return messages.WorkflowPage(rows=rows, after=after)
 
 
 def _cursor(after: str, classes: tuple[RowClass, ...]) -> tuple[int, str]:

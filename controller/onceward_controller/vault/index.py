@@ -26,7 +26,6 @@ from onceward.wire.identifiers import WorkflowId
 from onceward.wire.messages import RowClass
 from onceward_controller.protocol.plan import Plan
 from onceward_controller.protocol.rows import Row
-from onceward_controller.vault.damage import DamagedLogError
 from onceward_controller.vault.derive import RootKeys
 from onceward_controller.vault.log import SCHEMA
 from onceward_controller.vault.naming import VaultNaming
@@ -60,6 +59,22 @@ class Found(Struct, frozen=True):
 
     name: str
     summary: Summary
+
+
+class Listed(Struct, frozen=True):
+    """One page of rows.
+
+    Attributes:
+        found: Those that are what was written, in order.
+        last: Name of the last one met, of whatever kind; where the next page goes on.
+        more: Whether rows may follow.
+        damaged: How many are not what was written; one bad row hides no good one.
+    """
+
+    found: tuple[Found, ...]
+    last: str
+    more: bool
+    damaged: int
 
 
 class Index:
@@ -118,10 +133,8 @@ class Index:
         ]
         return "/".join([place, *parts])
 
-    def page(
-        self, workspace: str, row_class: RowClass, *, after: str, limit: int
-    ) -> tuple[list[Found], bool]:
-        """Return up to ``limit`` rows of one class, and whether more may follow. One LIST.
+    def page(self, workspace: str, row_class: RowClass, *, after: str, limit: int) -> Listed:
+        """Return up to ``limit`` rows of one class. One LIST.
 
         Args:
             workspace: Its name.
@@ -130,12 +143,17 @@ class Index:
             limit: 1 to 1,000.
 
         Raises:
-            IntegrityError: A row's name is not what was written.
             StoreError: The store could not be read.
         """
-        prefix = self._prefix(workspace, row_class)
-        page = self._store.list(prefix, after=after, limit=limit)
-        return [Found(name, self._opened(name)) for name in page.names], page.more
+        page = self._store.list(self._prefix(workspace, row_class), after=after, limit=limit)
+        opened = [(name, self._opened(name)) for name in page.names]
+        found = tuple(Found(name, summary) for name, summary in opened if summary is not None)
+        return Listed(
+            found=found,
+            last=page.names[-1] if page.names else "",
+            more=page.more,
+            damaged=len(opened) - len(found),
+        )
 
     def drop(self, found: Found) -> None:
         """Delete a row that a newer one was met beside.
@@ -160,7 +178,8 @@ class Index:
             padded_to=next(size for size in SEALED_BYTES if len(plaintext) <= room_bytes(size)),
         )
 
-    def _opened(self, name: str) -> Summary:
+    def _opened(self, name: str) -> Summary | None:
+        """Return what a row's name says, or None when it is not what was written."""
         parts = name.split("/")
         place, sealed = "/".join(parts[:6]), "".join(parts[6:])
         try:
@@ -171,7 +190,7 @@ class Index:
             )
             return msgspec.msgpack.decode(opened, type=Summary)
         except (IntegrityError, ValueError, msgspec.MsgspecError):
-            raise DamagedLogError("an index row is not what was written") from None
+            return None
 
     def _context(self, place: str) -> Context:
         return Context(

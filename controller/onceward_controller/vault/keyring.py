@@ -94,13 +94,13 @@ def create(store: Store, unlocker: Unlocker, clock: Clock, entropy: Entropy) -> 
     return Keyring(vault_id=vault_id, root=keys, wrapping=hidden.wrapping, primary=hidden.primary)
 
 
-def is_missing(store: Store) -> bool:
-    """Return whether there is no vault in ``store``.
+def is_untouched(store: Store) -> bool:
+    """Return whether there is nothing in ``store``: no vault, and none that lost its keyring.
 
     Raises:
         StoreError: The store could not be read.
     """
-    return not store.list(f"{layout.KEYRING}/", limit=1).names
+    return not store.list("", limit=1).names
 
 
 def open_keyring(store: Store, unlocker: Unlocker) -> Keyring:

@@ -250,10 +250,16 @@ class WorkflowRow(Struct, frozen=True, omit_defaults=True):
 
 
 class WorkflowPage(Struct, frozen=True):
-    """One page of a listing; ``after`` asks for the next, empty when there is none."""
+    """One page of a listing.
+
+    Attributes:
+        after: Asks for the next page; empty when there is none.
+        damaged: Rows met that are not what was written; their workflows are not shown.
+    """
 
     rows: tuple[WorkflowRow, ...]
     after: str = ""
+    damaged: int = 0
 
 
 class Change(Struct, frozen=True, omit_defaults=True):
