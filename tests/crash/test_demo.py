@@ -130,6 +130,13 @@ def test_a_killed_worker_leaves_one_file_two_attempts_and_one_effect(crash: Play
     assert operation.attempts[0].outcome is None  # The first was killed, and never reported.
 
 
+def test_what_it_shows_fits_a_terminal_of_80_columns(crash: Played) -> None:
+    *shown, _command = crash.output.strip().splitlines()
+
+    assert [line for line in shown if len(line) > 80] == []
+    assert "\x1b" not in crash.output  # Nobody looks: nothing is coloured.
+
+
 def test_the_command_that_it_ends_with_works_when_it_is_pasted(crash: Played) -> None:
     command = crash.output.strip().splitlines()[-1]
     shown = subprocess.run(

@@ -1,5 +1,6 @@
 """Small phrases that both demos use."""
 
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -43,7 +44,7 @@ def _program() -> str:
     """Return what to type for ``onceward``: what started this, unless the PATH has it."""
     started = Path(sys.argv[0])
     if started.name != "onceward":
-        return f"{sys.executable} -m onceward_controller"
+        return shlex.join([sys.executable, "-m", "onceward_controller"])
     found = shutil.which("onceward")
     is_on_path = found is not None and Path(found).resolve() == started.resolve()
-    return "onceward" if is_on_path else near(started)
+    return "onceward" if is_on_path else shlex.quote(near(started))
