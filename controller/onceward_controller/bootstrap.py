@@ -10,12 +10,12 @@ from onceward_controller.protocol.authority import Caller
 from onceward_controller.service.service import Service
 from onceward_controller.service.service import assemble as assemble_service
 from onceward_controller.settings import BucketStore, FolderStore, Settings
-from onceward_controller.vault import keyring
-from onceward_controller.vault.key_file import SECRET_BYTES
+from onceward_controller.vault.keys import keyring
+from onceward_controller.vault.keys.key_file import SECRET_BYTES
+from onceward_controller.vault.keys.unlockers import FileUnlocker, UnlockError, create_key_file
 from onceward_controller.vault.probe import probe
 from onceward_controller.vault.sqlite import SqliteStore
 from onceward_controller.vault.store import Store
-from onceward_controller.vault.unlockers import FileUnlocker, UnlockError, create_key_file
 from onceward_controller.vault.vault import open_vault
 
 HOST = Caller(principal="host", role=Role.ADMIN)
@@ -101,7 +101,8 @@ def open_store(
         where.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return SqliteStore(where.folder / "vault.db", clock or SystemClock())
     # Imported here because embedded mode comes this way too, and is installed without boto3.
-    from onceward_controller.vault import s3, s3_client  # noqa: PLC0415
+    from onceward_controller.vault import s3  # noqa: PLC0415
+    from onceward_controller.vault.s3 import client as s3_client  # noqa: PLC0415
 
     return s3.connect(
         s3_client.S3Settings(

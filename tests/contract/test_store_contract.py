@@ -10,9 +10,9 @@ import pytest
 
 from onceward.system import SystemClock, ThreadSpawner
 from onceward_controller.vault.memory import MemoryStore
-from onceward_controller.vault.probe_race import side_by_side
+from onceward_controller.vault.probe.race import side_by_side
 from onceward_controller.vault.s3 import S3Store, connect
-from onceward_controller.vault.s3_client import S3Settings, new_client
+from onceward_controller.vault.s3.client import S3Settings, new_client
 from onceward_controller.vault.sqlite import SqliteStore
 from onceward_controller.vault.store import ConflictError, RefusedError, Store
 from tests.support.moto_server import running_moto_server

@@ -17,7 +17,7 @@ from onceward.system import SystemClock
 from onceward_controller import bootstrap
 from onceward_controller.service.service import Service
 from onceward_controller.vault.s3 import connect
-from onceward_controller.vault.s3_client import S3Settings
+from onceward_controller.vault.s3.client import S3Settings
 from onceward_controller.vault.sqlite import SqliteStore
 from onceward_controller.vault.store import Store
 from tests.crash.destination import Destination

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from onceward.wire import limits
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "limits.md"

@@ -19,9 +19,10 @@ from onceward.wire.problems import ProblemCode, ProblemError
 from onceward_controller.protocol.commands import Command, Enable, Pause
 from onceward_controller.service.service import Service
 from onceward_controller.service.transact import COMMANDS_MAX, Settled, Transactor
-from onceward_controller.vault import keyring, layout
+from onceward_controller.vault import layout
+from onceward_controller.vault.keys import keyring
 from onceward_controller.vault.memory import MemoryStore
-from onceward_controller.vault.probe_race import side_by_side
+from onceward_controller.vault.probe.race import side_by_side
 from onceward_controller.vault.s3 import connect
 from onceward_controller.vault.sqlite import SqliteStore
 from onceward_controller.vault.store import PAGE_NAMES_MAX, Page, Store, Stored

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from onceward_controller.vault.s3_client import S3Settings, new_client
+from onceward_controller.vault.s3.client import S3Settings, new_client
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment

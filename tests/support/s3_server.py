@@ -21,7 +21,7 @@ import pytest
 
 from onceward.system import SystemClock
 from onceward_controller.vault.s3 import S3Store, connect
-from onceward_controller.vault.s3_client import S3Settings
+from onceward_controller.vault.s3.client import S3Settings
 from onceward_controller.vault.store import StoreError
 
 _BUCKET = "onceward-tests"

@@ -31,10 +31,10 @@ from onceward.wire.receipts import Outcome, Receipt
 from onceward.wire.tokens import Role
 from onceward_controller.protocol.authority import Caller
 from onceward_controller.service.service import Service, assemble
-from onceward_controller.vault import keyring
+from onceward_controller.vault.keys import keyring
+from onceward_controller.vault.keys.unlockers import Wrapping, unwrap_root, wrap_root
 from onceward_controller.vault.memory import MemoryStore
 from onceward_controller.vault.store import Store
-from onceward_controller.vault.unlockers import Wrapping, unwrap_root, wrap_root
 from onceward_controller.vault.vault import open_vault
 from onceward_controller.vault.workflow_log import Head
 from tests.support.ports import InlineSpawner, ManualClock, SeededEntropy, StoreClock

@@ -19,8 +19,9 @@ from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.invocation import Invocation
 from onceward_controller.cli.private_file import PrivateFileError
 from onceward_controller.cli.profile import InUseError
-from onceward_controller.vault import keyring, store
-from onceward_controller.vault.key_file import UnlockError
+from onceward_controller.vault import store
+from onceward_controller.vault.keys import keyring
+from onceward_controller.vault.keys.key_file import UnlockError
 
 WORKFLOW = "wf_" + "0" * 32
 

@@ -3,10 +3,10 @@ from contextlib import closing
 import pytest
 
 from onceward.wire.identifiers import WorkflowId
-from onceward_controller.cli import prefixes
 from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.invocation import Invocation
 from onceward_controller.cli.refusal import Refusal
+from onceward_controller.cli.workflows import prefixes
 from tests.support.scripted_listing import ScriptedListing
 from tests.support.services import Agent, Site, chain
 

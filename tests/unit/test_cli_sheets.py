@@ -13,9 +13,12 @@ from onceward.wire.capabilities import Capability
 from onceward.wire.definitions import OperationDefinition
 from onceward.wire.messages import RowClass, WorkflowView
 from onceward.wire.receipts import Outcome
-from onceward_controller.cli import review, status_sheet, workflow_list, workflow_sheet
+from onceward_controller.cli import status_sheet
 from onceward_controller.cli.invocation import Invocation
 from onceward_controller.cli.status import Status
+from onceward_controller.cli.workflows import lines as workflow_list
+from onceward_controller.cli.workflows import review
+from onceward_controller.cli.workflows import sheet as workflow_sheet
 from tests.support.services import DOCS, Agent, Site, chain
 
 OPERATIONS = (

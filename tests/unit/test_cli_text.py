@@ -3,8 +3,9 @@
 import msgspec
 import pytest
 
-from onceward_controller.cli import moments, workflow_list
-from onceward_controller.cli.printable import printable, printable_json
+from onceward_controller.cli.terminal import moments
+from onceward_controller.cli.terminal.printable import printable, printable_json
+from onceward_controller.cli.workflows import lines as workflow_list
 
 NOW_MS = 1_800_000_000_000
 SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS = 1_000, 60_000, 3_600_000, 86_400_000

@@ -8,9 +8,10 @@ from onceward.wire import messages
 from onceward.wire.decisions import StopReason, WaitReason
 from onceward.wire.identifiers import WorkflowId
 from onceward.wire.receipts import Outcome
-from onceward_controller.cli import choices, words
-from onceward_controller.cli.examination import clock_finding
+from onceward_controller.cli.host.examination import clock_finding
 from onceward_controller.cli.invocation import Invocation
+from onceward_controller.cli.terminal import words
+from onceward_controller.cli.workflows import choices
 from tests.support.services import DOCS, Agent, Site, chain
 
 

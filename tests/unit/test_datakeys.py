@@ -4,8 +4,8 @@ import pytest
 
 from onceward.sealing import IntegrityError
 from onceward_controller.vault import layout
-from onceward_controller.vault.datakeys import KEY_BYTES, DataKeys
 from onceward_controller.vault.gather import Gather
+from onceward_controller.vault.keys.datakeys import KEY_BYTES, DataKeys
 from onceward_controller.vault.log import Desk
 from onceward_controller.vault.memory import MemoryStore
 from onceward_controller.vault.store import OutcomeUnknownError, UnavailableError

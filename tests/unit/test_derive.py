@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onceward_controller.vault.derive import NAME_CHARACTERS, RootKeys, name
+from onceward_controller.vault.keys.derive import NAME_CHARACTERS, RootKeys, name
 
 ROOT = bytes(range(32))
 

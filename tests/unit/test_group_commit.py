@@ -11,7 +11,7 @@ import pytest
 
 from onceward.ports import Task
 from onceward.system import ThreadSpawner
-from onceward_controller.vault.group_commit import GroupCommit, _Ticket
+from onceward_controller.vault.sqlite.group_commit import GroupCommit, _Ticket
 from onceward_controller.vault.store import (
     ConflictError,
     OutcomeUnknownError,

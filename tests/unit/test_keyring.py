@@ -6,11 +6,12 @@ import msgspec
 import pytest
 
 from onceward.sealing import IntegrityError
-from onceward_controller.vault import keyring, layout
-from onceward_controller.vault.keyring import NoVaultError, VaultExistsError
+from onceward_controller.vault import layout
+from onceward_controller.vault.keys import keyring
+from onceward_controller.vault.keys.keyring import NoVaultError, VaultExistsError
+from onceward_controller.vault.keys.unlockers import UnlockError
 from onceward_controller.vault.memory import MemoryStore
 from onceward_controller.vault.store import OutcomeUnknownError, UnavailableError
-from onceward_controller.vault.unlockers import UnlockError
 from tests.support.ports import ManualClock, SeededEntropy
 from tests.support.services import UNLOCKER, KeyInHand
 from tests.support.stores import FaultyStore

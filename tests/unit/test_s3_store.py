@@ -16,9 +16,9 @@ from botocore.exceptions import (
     SSLError,
 )
 
-from onceward_controller.vault import s3_failure
 from onceward_controller.vault.s3 import S3Store, connect
-from onceward_controller.vault.s3_client import S3Settings
+from onceward_controller.vault.s3 import failure as s3_failure
+from onceward_controller.vault.s3.client import S3Settings
 from onceward_controller.vault.store import (
     ConflictError,
     OutcomeUnknownError,

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from onceward.system import SystemClock, ThreadSpawner
-from onceward_controller.vault import sqlite as sqlite_store
-from onceward_controller.vault import sqlite_failure
-from onceward_controller.vault.probe_race import side_by_side
+from onceward_controller.vault.probe.race import side_by_side
 from onceward_controller.vault.sqlite import SqliteStore
+from onceward_controller.vault.sqlite import failure as sqlite_failure
+from onceward_controller.vault.sqlite import store as sqlite_store
 from onceward_controller.vault.store import (
     ConflictError,
     OutcomeUnknownError,

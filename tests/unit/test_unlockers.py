@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from onceward.sealing import read_header
-from onceward_controller.vault.key_file import check_key_file
-from onceward_controller.vault.unlockers import (
+from onceward_controller.vault.keys.key_file import check_key_file
+from onceward_controller.vault.keys.unlockers import (
     FileUnlocker,
     Unlocker,
     UnlockError,

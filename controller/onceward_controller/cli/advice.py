@@ -5,8 +5,8 @@ one did, so that they can be copied.
 """
 
 from onceward.wire.problems import ProblemCode, ProblemError, UnknownWriteError
-from onceward_controller.cli import moments
 from onceward_controller.cli.invocation import Invocation
+from onceward_controller.cli.terminal import moments
 
 _CORRECT = "correct it and run the command again"
 _DEFINITION = "correct the definition and run the command again: docs/reference/cli.md shows one"

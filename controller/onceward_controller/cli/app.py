@@ -9,15 +9,15 @@ import typer
 
 from onceward_controller.cli import demo_entry, failures, refusal
 from onceward_controller.cli.credential import credential_app
-from onceward_controller.cli.doctor import doctor
 from onceward_controller.cli.exit_codes import ExitCode
-from onceward_controller.cli.init import init
+from onceward_controller.cli.host.doctor import doctor
+from onceward_controller.cli.host.init import init
+from onceward_controller.cli.host.serve import serve
+from onceward_controller.cli.host.up import up
 from onceward_controller.cli.invocation import DEFAULT_WORKSPACE, Invocation, shared
-from onceward_controller.cli.output import Output
-from onceward_controller.cli.serve import serve
 from onceward_controller.cli.status import status
-from onceward_controller.cli.up import up
-from onceward_controller.cli.workflows import workflows_app
+from onceward_controller.cli.terminal.output import Output
+from onceward_controller.cli.workflows.commands import workflows_app
 
 WORKSPACE_VARIABLE = "ONCEWARD_WORKSPACE"
 

@@ -17,10 +17,13 @@ from onceward.system import SystemClock
 from onceward.wire import messages
 from onceward.wire.identifiers import WorkspaceName, is_name
 from onceward.wire.tokens import Role
-from onceward_controller.cli import address, connection, moments, place, prefixes, prompts
+from onceward_controller.cli import address, connection
 from onceward_controller.cli.exit_codes import ExitCode
+from onceward_controller.cli.host import place
 from onceward_controller.cli.invocation import Invocation, shared
 from onceward_controller.cli.refusal import Refusal
+from onceward_controller.cli.terminal import moments, prompts
+from onceward_controller.cli.workflows import prefixes
 
 credential_app = typer.Typer(
     no_args_is_help=True,
@@ -122,7 +125,7 @@ def _on_the_host(
     invocation: Invocation, store: str | None, key_file: Path | None, endpoint_url: str | None
 ) -> Iterator[tuple[Controller, _Maker]]:
     from onceward.embedded import EmbeddedController
-    from onceward_controller.cli import tokens
+    from onceward_controller.cli.host import tokens
 
     if invocation.vault is not None:
         store, key_file = str(invocation.vault), invocation.vault / connection.KEY_NAME
@@ -142,7 +145,7 @@ def _shown(
         return
 
     def drawing() -> object:
-        from onceward_controller.cli import sheet
+        from onceward_controller.cli.terminal import sheet
 
         facts = [
             ("accessor", created.accessor),

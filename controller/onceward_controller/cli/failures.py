@@ -38,8 +38,9 @@ def refusal_of(error: Exception) -> Refusal | None:
 def _of_the_vault(error: Exception) -> Refusal | None:
     # Imported here: these modules take time, and where one of their errors was raised they are in.
     from onceward.sealing import IntegrityError
-    from onceward_controller.vault import keyring, store
-    from onceward_controller.vault.key_file import UnlockError
+    from onceward_controller.vault import store
+    from onceward_controller.vault.keys import keyring
+    from onceward_controller.vault.keys.key_file import UnlockError
 
     match error:
         case IntegrityError():

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Concatenate, ParamSpec
 
 import typer
 
-from onceward_controller.cli.output import Output
+from onceward_controller.cli.terminal.output import Output
 
 P = ParamSpec("P")
 

@@ -7,10 +7,11 @@ from onceward.system import SystemClock
 from onceward.wire import limits
 from onceward.wire.identifiers import WorkspaceName
 from onceward.wire.messages import RowClass, WorkflowRow
-from onceward_controller.cli import connection, words
+from onceward_controller.cli import connection
 from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.invocation import Invocation, shared
 from onceward_controller.cli.refusal import Ended
+from onceward_controller.cli.terminal import words
 
 SHOWN_MAX = 5
 

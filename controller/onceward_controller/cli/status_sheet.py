@@ -4,9 +4,10 @@ from rich.console import Group, RenderableType
 
 from onceward.wire import limits
 from onceward.wire.messages import RowClass
-from onceward_controller.cli import moments, sheet, words, workflow_list
 from onceward_controller.cli.invocation import Invocation
 from onceward_controller.cli.status import Status
+from onceward_controller.cli.terminal import moments, sheet, words
+from onceward_controller.cli.workflows import lines as workflow_list
 
 RESOLUTION_MS = 2 * limits.SECOND_MS
 """The time of a reply has whole seconds, and the server that writes it sets it once a second."""

@@ -10,7 +10,7 @@ from onceward.sealing import Kind
 from onceward.wire.tokens import Role
 from onceward_controller.vault import layout
 from onceward_controller.vault.damage import DamagedLogError
-from onceward_controller.vault.datakeys import DataKeys
+from onceward_controller.vault.keys.datakeys import DataKeys
 from onceward_controller.vault.log import EMPTY, Desk, RevisionLog, SealKey
 from onceward_controller.vault.naming import VaultNaming
 

@@ -26,7 +26,7 @@ from onceward.wire.identifiers import WorkflowId
 from onceward.wire.messages import RowClass
 from onceward_controller.protocol.plan import Plan
 from onceward_controller.protocol.rows import Row
-from onceward_controller.vault.derive import RootKeys
+from onceward_controller.vault.keys.derive import RootKeys
 from onceward_controller.vault.log import SCHEMA
 from onceward_controller.vault.naming import VaultNaming
 from onceward_controller.vault.store import Store

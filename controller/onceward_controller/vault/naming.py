@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from onceward.wire.identifiers import LeaseToken, OperationId, WorkflowId
 from onceward_controller.vault import layout
-from onceward_controller.vault.derive import RootKeys, name
+from onceward_controller.vault.keys.derive import RootKeys, name
 from onceward_controller.vault.layout import Drawer
 
 _REMEMBERED = 4096

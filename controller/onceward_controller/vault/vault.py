@@ -4,15 +4,15 @@ from msgspec import Struct
 
 from onceward.ports import Clock, Entropy, Spawner
 from onceward.wire.identifiers import WorkflowId
-from onceward_controller.vault.datakeys import DataKeys
 from onceward_controller.vault.gather import Gather
 from onceward_controller.vault.index import Index
-from onceward_controller.vault.keyring import Keyring, open_keyring
+from onceward_controller.vault.keys.datakeys import DataKeys
+from onceward_controller.vault.keys.keyring import Keyring, open_keyring
+from onceward_controller.vault.keys.unlockers import Unlocker
 from onceward_controller.vault.log import Desk
 from onceward_controller.vault.naming import VaultNaming
 from onceward_controller.vault.store import Store
 from onceward_controller.vault.trusted_time import TimedStore, TrustedTime
-from onceward_controller.vault.unlockers import Unlocker
 from onceward_controller.vault.workflow_log import WorkflowLog
 
 

@@ -22,7 +22,7 @@ from onceward_controller.protocol.workflow import Workflow, close, create, paged
 from onceward_controller.vault import body as bodies
 from onceward_controller.vault.body import Body, Entry
 from onceward_controller.vault.damage import DamagedLogError
-from onceward_controller.vault.datakeys import DataKeys
+from onceward_controller.vault.keys.datakeys import DataKeys
 from onceward_controller.vault.log import EMPTY, Desk, RevisionLog, SealKey, Tip
 from onceward_controller.vault.objects import Objects
 from onceward_controller.vault.replay import advance, replay

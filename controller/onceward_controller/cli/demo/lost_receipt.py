@@ -12,7 +12,6 @@ from pathlib import Path
 
 from onceward.ports import Clock
 from onceward.wire.messages import OperationStatus, WorkflowStatus, WorkflowView
-from onceward_controller.cli import workflow_sheet
 from onceward_controller.cli.demo import crash, tools, words
 from onceward_controller.cli.demo.controller import Hosted
 from onceward_controller.cli.demo.person import Answer, Person
@@ -20,6 +19,7 @@ from onceward_controller.cli.demo.place import Place
 from onceward_controller.cli.demo.stage import Stage
 from onceward_controller.cli.demo.worker import Crew
 from onceward_controller.cli.exit_codes import ExitCode
+from onceward_controller.cli.workflows import sheet as workflow_sheet
 
 POST, COPY = "post", "file"
 LETTERS_MAX = 1_000

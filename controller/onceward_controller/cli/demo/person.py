@@ -14,8 +14,8 @@ from onceward.wire.limits import SECOND_MS
 from onceward.wire.messages import WorkflowView
 from onceward.wire.problems import ConflictError, ProblemCode
 from onceward.wire.receipts import Outcome
-from onceward_controller.cli import choices
 from onceward_controller.cli.demo.stage import Stage
+from onceward_controller.cli.workflows import choices
 
 UNSURE = "unsure"
 _AGAIN_MS = SECOND_MS // 10

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from onceward.ports import Clock
 from onceward.wire.limits import SECOND_MS
-from onceward_controller.cli.printable import printable
+from onceward_controller.cli.terminal.printable import printable
 
 STEPS = 5
 WIDTH = 80

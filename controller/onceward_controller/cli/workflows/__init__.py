@@ -1,0 +1,1 @@
+"""``onceward workflows``: looking, acting, deciding."""
