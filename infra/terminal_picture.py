@@ -1,6 +1,7 @@
+# ruff: noqa: INP001 - a script, in no package
 """A picture of what a command really prints on a terminal of 80 columns.
 
-    .venv/bin/python infra/terminal_picture.py docs/images/demo-crash.svg onceward demo crash --exit
+    python infra/terminal_picture.py docs/images/demo-crash.svg onceward demo crash --exit
 
 Runs the command on a pseudo-terminal and writes the screen as SVG. Lines that a countdown wrote over
 are left out, as they are on the screen.
