@@ -3,8 +3,8 @@
 
     python infra/terminal_picture.py docs/images/demo-crash.svg onceward demo crash --exit
 
-Runs the command on a pseudo-terminal and writes the screen as SVG. Lines that a countdown wrote over
-are left out, as they are on the screen.
+Runs the command on a pseudo-terminal and writes the screen as SVG. Lines that a countdown wrote
+over are left out, as they are on the screen.
 """
 
 import os

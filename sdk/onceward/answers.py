@@ -10,7 +10,8 @@ The text of an exception is never recorded: it may hold an argument or a secret.
 """
 
 from dataclasses import dataclass
-from typing import Any, cast
+from datetime import timedelta
+from typing import Any, TypeAlias, cast
 
 import msgspec
 
@@ -35,18 +36,28 @@ class Raised:
 
 
 @dataclass(frozen=True, slots=True)
+class TimedOut:
+    """The tool said nothing in time; nobody waits for it any more."""
+
+
+@dataclass(frozen=True, slots=True)
 class NotCalled:
     """The tool was not called, and will not be."""
 
 
-Answer = Returned | Raised
+Answer: TypeAlias = Returned | Raised
+"""What a tool does."""
+Settled: TypeAlias = Answer | TimedOut | NotCalled
+"""How a call comes to its end."""
 
 
-def receipt_of(call: Call, answer: Answer) -> Receipt:
+def receipt_of(call: Call, answer: Answer | TimedOut) -> Receipt:
     """Return the receipt that a tool's answer amounts to.
 
     The receipt is complete but for its result, which ``results.pack`` makes fit to send.
     """
+    if isinstance(answer, TimedOut):
+        return call.unknown(f"timed out after {call.timeout // timedelta(milliseconds=1)} ms")
     if isinstance(answer, Raised):
         if isinstance(answer.error, NotExecuted):
             return call.not_executed(answer.error.reason)
@@ -58,11 +69,6 @@ def receipt_of(call: Call, answer: Answer) -> Receipt:
     if receipt.operation_id != call.operation_id:
         return call.unknown("the tool returned a receipt of another operation")
     return receipt
-
-
-def timed_out(call: Call, timeout_ms: int) -> Receipt:
-    """Return the receipt of a call that said nothing in time."""
-    return call.unknown(f"timed out after {timeout_ms} ms")
 
 
 def _from_object(call: Call, value: object) -> Receipt | None:

@@ -3,92 +3,164 @@
     grant ─▶ is it this tool? ─▶ arguments ─▶ note ─▶ still in time? ─▶ tool ─▶ receipt
                   └──────────────────┴────────────────────┴──▶ given back: the call was not made
 
-The last look at the time comes after everything that can take time, on the tool's own thread.
+The last look at the time comes after everything that can take time, on the thread that calls.
 
-A call that said nothing within its timeout is reported as of unknown outcome. The moment in which
-the runner gives up decides: an answer that came before it is the receipt; one that comes after it,
+A call that says nothing within its timeout is reported as of unknown outcome. The moment in which
+the caller gives up decides: an answer that came before it is the receipt; one that comes after it,
 and says that the effect is there, is kept among the spool's dead letters, since a person who has
-to resolve the operation will want to know. It cannot be sent: an attempt reports once. When the
-caller was interrupted nothing was reported yet, and the answer, whenever it comes, is delivered.
+to resolve the operation will want to know. It cannot be sent: an attempt reports once.
 """
 
+import contextvars
+import inspect
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
-from threading import Lock
 from typing import Any
 
 import msgspec
 
-from onceward.answers import Answer, NotCalled, receipt_of, timed_out
+from onceward.answers import Answer, NotCalled, Raised, Returned, TimedOut, receipt_of
 from onceward.call import Call, Cancellation
+from onceward.callbacks import Perform
 from onceward.controller import Controller
 from onceward.errors import LocalReason
 from onceward.grants import Held, NotCalledError, Tools, perform_of
 from onceward.lease_keeper import Lease, LeaseKeeper, renewal_due_ms
+from onceward.loops import Loops, RunningTask
 from onceward.ports import Clock
 from onceward.results import read_payload, tidy
+from onceward.running import Running
 from onceward.spool import Spool
-from onceward.toolhost import Running, ToolHost
+from onceward.watch import Watch
 from onceward.wire.problems import InvalidError
 from onceward.wire.receipts import Outcome, Receipt
 
+AGAIN_MS = 1_000
+"""How soon a call is looked at again that was to be given up."""
 
-@dataclass(frozen=True, slots=True)
-class Started:
-    """A call under way.
 
-    Attributes:
-        note: Its name in the spool, where there is one.
-    """
-
-    held: Held
-    call: Call
-    note: str | None
-    running: Running
+class NotInChargeError(Exception):
+    """Another thread is in charge of the errand: let go of it."""
 
 
 class Attempts:
-    """Makes the calls of one client."""
+    """Makes the calls of one client.
+
+    Args:
+        controller: Keeps large arguments.
+        clock: Counts leases and timeouts.
+        loops: Where asynchronous tools run.
+        keeper: Renews the leases of long calls.
+        late: Told of a success that came after its call was given up.
+        spool: Where calls are noted, None for nowhere.
+        origin: Which controller this is, in the spool's words.
+    """
 
     def __init__(
         self,
         controller: Controller,
         clock: Clock,
         *,
-        host: ToolHost,
+        loops: Loops,
         keeper: LeaseKeeper,
+        late: Callable[[Held, Receipt], None],
         spool: Spool | None,
         origin: str,
     ) -> None:
         self._controller = controller
         self._clock = clock
-        self._host = host
+        self._loops = loops
         self._keeper = keeper
+        self._late = late
         self._spool = spool
         self._origin = origin
-        self._guard = Lock()
-        self._live: set[Cancellation] = set()
 
-    def start(self, held: Held, tools: Tools) -> Started:
-        """Make the call that a grant permits.
+    def make(self, held: Held, tools: Tools, watch: Watch) -> Running:
+        """Make the call that a grant permits, and return it settled; for ``receipt``.
 
         Args:
             held: The grant.
             tools: What this process can run, by name and version.
-
-        Returns:
-            The call under way, for ``receipt``.
+            watch: Where the call is published.
 
         Raises:
-            NotCalledError: The call was not made, as was not when any ``Exception`` is raised.
+            NotInChargeError: The call was given up; what it answered too late is taken care of.
+            NotCalledError: The call was not made, as was not when another ``Exception`` is raised.
             ProblemError: The arguments could not be fetched.
             OSError: The spool could not note the call.
-            RuntimeError: No thread or loop could take the tool.
+            RuntimeError: No loop could take the tool.
         """
+        perform = perform_of(held.grant, tools)
+        running = self._prepared(held, perform)
+        watch.attend(running)
+
+        def may_call() -> bool:
+            call_before_ms = held.own_ms(held.grant.call_before_ms)
+            return not watch.is_over and self._clock.boottime_ms() < call_before_ms
+
+        if isinstance(running, RunningTask):
+            self._run_task(running, perform, may_call)
+        elif running.begin(may_call):
+            answer = contextvars.copy_context().run(_answer, perform, running.call)
+            if not running.settle(answer):
+                try:
+                    self._tell_late(running, answer)
+                finally:
+                    # Whatever comes of that, the errand goes on elsewhere.
+                    raise NotInChargeError
+        if isinstance(running.answer, NotCalled):
+            self._over(running)
+            raise NotCalledError(
+                LocalReason.LATE_GRANT,
+                "the grant came after its call must have been made: a longer lease helps",
+            )
+        return running
+
+    def receipt(self, running: Running) -> Receipt:
+        """Return the tidy receipt of a call that was made and is settled; it is then over."""
+        self._over(running)
+        answer = running.answer
+        assert isinstance(answer, Answer | TimedOut), "the call was made"
+        return tidy(receipt_of(running.call, answer))
+
+    def look(self, running: Running) -> bool:
+        """Look at a call that is due: return whether its time is over, else renew its lease."""
+        if running.look_ms >= running.ends_ms:
+            running.look_ms = self._clock.boottime_ms() + AGAIN_MS
+            return True
+        held, grant = running.held, running.held.grant
+        running.lease = Lease(
+            held.workflow,
+            grant.operation,
+            grant.attempt,
+            grant.lease_token,
+            held.own_ms(grant.lease_until_ms),
+            running.call.cancelled.set,
+        )
+        running.look_ms = running.ends_ms
+        self._keeper.hold(running.lease)
+        if running.answer is not None:
+            # It ended meanwhile, and whoever ended it may have seen no lease to drop.
+            self._keeper.drop(running.lease)
+        return False
+
+    def _run_task(
+        self, running: RunningTask, perform: Perform, may_call: Callable[[], bool]
+    ) -> None:
+        try:
+            self._loops.run(
+                running,
+                perform,
+                may_call=may_call,
+                late=lambda answer: self._tell_late(running, answer),
+            )
+        except RuntimeError:
+            self._over(running)
+            raise
+
+    def _prepared(self, held: Held, perform: Perform) -> Running:
         grant = held.grant
-        perform = perform_of(grant, tools)
         call = Call(
             arguments=self._arguments(held),
             operation_id=grant.operation_id,
@@ -101,89 +173,10 @@ class Attempts:
             cancelled=Cancellation(),
         )
         note = self._noted(held)
-        with self._guard:
-            self._live.add(call.cancelled)
-        try:
-            running = self._host.start(
-                perform, call, may_call=lambda: self._is_in_time(held), loop=held.loop
-            )
-            return Started(held, call, note, running)
-        except Exception:
-            self._over(call, note)
-            raise
-
-    def receipt(
-        self,
-        started: Started,
-        *,
-        after_timeout: Callable[[Receipt], None],
-        after_interrupt: Callable[[Receipt], None],
-    ) -> Receipt:
-        """Wait for the call and return its tidy receipt.
-
-        Args:
-            started: The call under way.
-            after_timeout: Told of a success that came too late.
-            after_interrupt: Told of the receipt when this method is left by an exception while the
-                tool is running.
-
-        Raises:
-            NotCalledError: The time to make the call was over when the tool's turn came.
-        """
-        held, call, running = started.held, started.call, started.running
-        try:
-            answer = self._waited(held, call, running)
-            if answer is None:
-                call.cancelled.set()
-                answer = running.give_up(lambda late: _tell_success(call, late, after_timeout))
-        except BaseException:
-            call.cancelled.set()
-            came = running.give_up(lambda late: after_interrupt(_tidied(call, late)))
-            if came is not None and not isinstance(came, NotCalled):
-                after_interrupt(_tidied(call, came))
-            raise
-        finally:
-            self._over(call, started.note)
-        if isinstance(answer, NotCalled):
-            raise NotCalledError(
-                LocalReason.LATE_GRANT,
-                "the grant came after its call must have been made: a longer lease helps",
-            )
-        if answer is None:
-            return timed_out(call, held.grant.timeout_ms)
-        return _tidied(call, answer)
-
-    def cancel_all(self) -> None:
-        """Tell every running tool that its answer is no longer waited for."""
-        with self._guard:
-            live = list(self._live)
-        for cancelled in live:
-            cancelled.set()
-
-    def _waited(self, held: Held, call: Call, running: Running) -> Answer | NotCalled | None:
-        """Wait for the answer; past two thirds of the lease, with somebody renewing it."""
-        started_ms = self._clock.boottime_ms()
-        timeout_ms = held.grant.timeout_ms
-        until_ms = held.own_ms(held.grant.lease_until_ms)
-        unattended_ms = renewal_due_ms(held.sent_ms, until_ms) - started_ms
-        if timeout_ms <= unattended_ms:
-            return running.wait(timeout_ms)
-        answer = running.wait(unattended_ms)
-        if answer is not None:
-            return answer
-        lease = Lease(
-            held.workflow,
-            held.grant.operation,
-            held.grant.attempt,
-            held.grant.lease_token,
-            until_ms,
-            call.cancelled.set,
-        )
-        self._keeper.hold(lease)
-        try:
-            return running.wait(timeout_ms - max(unattended_ms, 0))
-        finally:
-            self._keeper.drop(lease)
+        ends_ms = self._clock.boottime_ms() + grant.timeout_ms
+        renewal_ms = renewal_due_ms(held.sent_ms, held.own_ms(grant.lease_until_ms))
+        kind = RunningTask if perform.is_async else Running
+        return kind(held, call, note, look_ms=min(ends_ms, renewal_ms), ends_ms=ends_ms)
 
     def _arguments(self, held: Held) -> dict[str, Any]:
         reference = held.grant.arguments_payload
@@ -205,18 +198,6 @@ class Attempts:
             )
         return value
 
-    def _is_in_time(self, held: Held) -> bool:
-        return self._clock.boottime_ms() < held.own_ms(held.grant.call_before_ms)
-
-    def _over(self, call: Call, note: str | None) -> None:
-        with self._guard:
-            self._live.discard(call.cancelled)
-        if note is not None and self._spool is not None:
-            # Left behind, the note says "called" or speaks of what was given back: either is true,
-            # and neither is worth the receipt.
-            with suppress(OSError):
-                self._spool.forget_grant(note)
-
     def _noted(self, held: Held) -> str | None:
         if self._spool is None:
             return None
@@ -232,12 +213,29 @@ class Attempts:
             self._spool.mark_called(note)
         return note
 
+    def _over(self, running: Running) -> None:
+        if running.lease is not None:
+            self._keeper.drop(running.lease)
+        if running.note is not None and self._spool is not None:
+            # Left behind, the note says "called" or speaks of what was given back: either is true,
+            # and neither is worth the receipt.
+            with suppress(OSError):
+                self._spool.forget_grant(running.note)
 
-def _tidied(call: Call, answer: Answer) -> Receipt:
-    return tidy(receipt_of(call, answer))
+    def _tell_late(self, running: Running, answer: Answer) -> None:
+        receipt = tidy(receipt_of(running.call, answer))
+        if receipt.outcome is Outcome.SUCCEEDED:
+            # Nobody is left to be told that the disk refused.
+            with suppress(OSError):
+                self._late(running.held, receipt)
 
 
-def _tell_success(call: Call, answer: Answer, tell: Callable[[Receipt], None]) -> None:
-    receipt = _tidied(call, answer)
-    if receipt.outcome is Outcome.SUCCEEDED:
-        tell(receipt)
+def _answer(perform: Perform, call: Call) -> Answer:
+    try:
+        value = perform.start(call)
+    except BaseException as error:  # noqa: BLE001 - even SystemExit must become a receipt
+        return Raised(error)
+    if inspect.iscoroutine(value):
+        # A synchronous function that returns a coroutine has performed nothing it could speak of.
+        value.close()
+    return Returned(value)

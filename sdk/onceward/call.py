@@ -7,11 +7,14 @@ attempt of the operation, so they are what a destination should know the effect 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from threading import Event
+from threading import Event, Lock
 from typing import Any
 
 from onceward.wire.decisions import Mode
 from onceward.wire.receipts import Outcome, Receipt
+
+_telling = Lock()
+"""Orders telling and beginning to wait; of all calls, since hardly anybody does either."""
 
 
 class Cancellation:
@@ -22,22 +25,33 @@ class Cancellation:
     should find out what became of it. Whatever it then reports still counts where it can.
     """
 
-    __slots__ = ("_event",)
+    __slots__ = ("_event", "_is_set")
 
     def __init__(self) -> None:
-        self._event = Event()
+        self._is_set = False
+        # Made by the first who waits: hardly a tool does, and an event costs more than all else
+        # in a call.
+        self._event: Event | None = None
 
     def set(self) -> None:
         """Tell the tool; for the runner."""
-        self._event.set()
+        with _telling:
+            self._is_set = True
+            event = self._event
+        if event is not None:
+            event.set()
 
     def is_set(self) -> bool:
         """Return whether the tool was told."""
-        return self._event.is_set()
+        return self._is_set
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
         """Return whether the tool was told, having waited for it ``timeout_seconds`` at most."""
-        return self._event.wait(timeout_seconds)
+        with _telling:
+            if self._is_set:
+                return True
+            event = self._event = self._event or Event()
+        return event.wait(timeout_seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from typing import Any, Self
 from onceward.controller import Controller
 from onceward.delivery import Flushed
 from onceward.engine import Engine, Ports
+from onceward.errand import Errand
 from onceward.operator import Operator
-from onceward.runner import Errand
 from onceward.spool import Spool
 from onceward.tools import Tool, milliseconds
 from onceward.wire.identifiers import OperationName, WorkflowId, WorkspaceName

@@ -36,6 +36,7 @@ from onceward.wire.receipts import Receipt
 WINDOW_MS = 30 * SECOND_MS
 """How long a call to the controller is tried again."""
 
+_UNANSWERED = frozenset({ProblemCode.NOT_REACHED, ProblemCode.UNREACHABLE})
 _CREDENTIAL = frozenset(
     {ProblemCode.CREDENTIAL_MISSING, ProblemCode.CREDENTIAL_INVALID, ProblemCode.ROLE_DENIED}
 )
@@ -172,7 +173,7 @@ class Delivery:
             try:
                 self._deliver(spool, name, spooled)
             except ProblemError as error:
-                if error.code is ProblemCode.UNREACHABLE:
+                if error.code in _UNANSWERED:
                     # Nor would it be for the next one; a start does not wait for each in turn.
                     return Flushed(delivered, refused, len(undelivered) - delivered - refused)
                 if not _may_pass_later(error):

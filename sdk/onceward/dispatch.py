@@ -15,13 +15,12 @@ from onceward.controller import Controller
 from onceward.delivery import WINDOW_MS
 from onceward.patience import Patience
 from onceward.ports import Clock, Entropy
-from onceward.wire import base32hex
 from onceward.wire.decisions import Decision, Granted, Stop
 from onceward.wire.identifiers import OperationName, WorkflowId
 from onceward.wire.messages import Begin, OperationStatus, Release, ToolOffer
 from onceward.wire.problems import ProblemError, UnavailableError, UnknownWriteError
 
-_REQUEST_ID_BYTES = 20
+_REQUEST_ID_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +66,7 @@ class Dispatcher:
             tools: What this process can run.
             operation: Which operation; None for the next that is ready.
         """
-        drawn = self._entropy.take(_REQUEST_ID_BYTES)
-        return Begin(base32hex.encode(drawn), operation, tools)
+        return Begin(self._entropy.take(_REQUEST_ID_BYTES).hex(), operation, tools)
 
     def ask(self, workflow: WorkflowId, question: Begin) -> Answered:
         """Ask until there is an answer.

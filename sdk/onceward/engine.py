@@ -6,19 +6,24 @@ are told, their receipts are waited for, and only then is closed what delivers t
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from threading import Condition
+from threading import Lock
 from typing import Any
 
 from onceward.attempt import Attempts
 from onceward.controller import Controller
 from onceward.delivery import Delivery, Flushed
 from onceward.dispatch import Dispatcher
+from onceward.errand import Errand
+from onceward.errands import Errands
+from onceward.grants import Held
 from onceward.lease_keeper import LeaseKeeper
+from onceward.loops import Loops
 from onceward.ports import Clock, Entropy, Spawner
-from onceward.runner import Errand, Runner
+from onceward.runner import Runner
+from onceward.seats import Seats
 from onceward.spool import Spool
 from onceward.system import SystemClock, SystemEntropy, ThreadSpawner
-from onceward.toolhost import ToolHost
+from onceward.wire.receipts import Receipt
 
 CLOSE_SECONDS = 30.0
 """How long closing waits for calls under way."""
@@ -49,35 +54,34 @@ class Engine:
         clock, entropy = ports.clock, ports.entropy
         self._controller = controller
         self._spool = spool
-        self._host = ToolHost(ports.spawner)
+        self._seats = Seats(ports.spawner)
+        self._loops = Loops(ports.spawner)
         self._keeper = LeaseKeeper(controller, clock, ports.spawner)
         self._dispatcher = Dispatcher(controller, clock, entropy)
         self._delivery = Delivery(controller, clock, entropy, spool=spool, origin=origin)
-        self._runner = Runner(
+        attempts = Attempts(
+            controller,
+            clock,
+            loops=self._loops,
+            keeper=self._keeper,
+            late=self._set_aside,
+            spool=spool,
+            origin=origin,
+        )
+        runner = Runner(
             controller,
             clock,
             dispatcher=self._dispatcher,
-            attempts=Attempts(
-                controller, clock, host=self._host, keeper=self._keeper, spool=spool, origin=origin
-            ),
+            attempts=attempts,
             delivery=self._delivery,
         )
-        self._changed = Condition()
-        self._errands = 0
+        self._errands = Errands(clock, seats=self._seats, attempts=attempts, runner=runner)
+        self._guard = Lock()
         self._is_closed = False
 
     def carry_out(self, errand: Errand) -> dict[str, Any]:
-        """Deliver what waits, then run the errand; see ``Runner.run``."""
-        with self._changed:
-            self._errands += 1
-        try:
-            self._delivery.flush()
-            return self._runner.run(errand)
-        finally:
-            with self._changed:
-                self._errands -= 1
-                if self._is_closed:
-                    self._changed.notify_all()
+        """Deliver what waits, then run the errand; see ``Errands.carry_out``."""
+        return self._errands.carry_out(errand)
 
     def flush(self) -> Flushed:
         """Deliver what waits in the spool, each receipt tried once."""
@@ -85,18 +89,20 @@ class Engine:
 
     def close(self) -> None:
         """See ``Client.close``; idempotent."""
-        with self._changed:
+        with self._guard:
             if self._is_closed:
                 return
             self._is_closed = True
-        self._runner.close()
-        with self._changed:
-            self._changed.wait_for(lambda: self._errands == 0, CLOSE_SECONDS)
+        self._errands.close(CLOSE_SECONDS)
         with ExitStack() as closing:
             # Called last first, and each whatever became of the one before.
             if self._spool is not None:
                 closing.callback(self._spool.close)
             closing.callback(self._controller.close)
-            closing.callback(self._host.close)
+            closing.callback(self._loops.close)
+            closing.callback(self._seats.close)
             closing.callback(self._keeper.close)
             closing.callback(self._dispatcher.return_left)
+
+    def _set_aside(self, held: Held, receipt: Receipt) -> None:
+        self._delivery.set_aside(held.workflow, held.grant, receipt, "came after its timeout")

@@ -1,8 +1,8 @@
 """One request and its reply, with every way in which it can fail named by what to do.
 
-    no connection                      nothing was sent            UnavailableError
-    no answer, or not a controller's   a write may have happened   UnknownWriteError
-                                       a read did not matter       UnavailableError
+    no connection                      nothing was sent            not_reached
+    no answer, or not a controller's   a write may have happened   unreachable
+                                       a read did not matter       not_reached
     application/problem+json           what it says, in the class that says what to do
 
 No redirect is followed, no proxy of the environment is used, no compressed reply is asked for, and
@@ -127,7 +127,7 @@ class Exchange:
                 response.release_conn()
         except _NOT_SENT as error:
             raise UnavailableError(
-                ProblemCode.UNREACHABLE,
+                ProblemCode.NOT_REACHED,
                 f"the controller cannot be reached: url=`{self.origin}` "
                 f"error=`{type(error).__name__}`",
             ) from None
@@ -199,5 +199,5 @@ def _refusal(method: str, status: int, content_type: str | None, content: bytes)
 
 def lost(method: str, fact: str) -> ProblemError:
     """Return the error for a reply that never came, or cannot be a controller's."""
-    kind = UnavailableError if method == "GET" else UnknownWriteError
-    return kind(ProblemCode.UNREACHABLE, f"no answer from the controller: {fact}")
+    code = ProblemCode.NOT_REACHED if method == "GET" else ProblemCode.UNREACHABLE
+    return problem(code, f"no answer from the controller: {fact}")

@@ -17,7 +17,7 @@ granted.
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Condition
+from threading import Condition, Lock
 
 from onceward.controller import Controller
 from onceward.ports import Clock, Spawner, Task
@@ -67,7 +67,10 @@ class LeaseKeeper:
         self._controller = controller
         self._clock = clock
         self._spawner = spawner
-        self._changed = Condition()
+        # A plain lock beneath: whoever holds a lease may be interrupted, and an interrupt in the
+        # Python code by which a condition enters its own lock would leave that locked for good.
+        self._guard = Lock()
+        self._changed = Condition(self._guard)
         self._due: list[tuple[int, int, Lease]] = []
         self._tickets = 0
         self._thread: Task | None = None
@@ -75,7 +78,7 @@ class LeaseKeeper:
 
     def hold(self, lease: Lease) -> None:
         """Keep ``lease`` from now on: a third of it is left."""
-        with self._changed:
+        with self._guard:
             if self._is_closed:
                 return
             self._push(self._clock.boottime_ms(), lease)

@@ -15,24 +15,23 @@ from onceward_controller.vault.store import (
     Page,
     RefusedError,
     Store,
-    Stored,
     StoreError,
     UnavailableError,
 )
 from tests.support.http_controller import RunningController, read_reply, request, serving
 from tests.support.services import Site
-from tests.support.stores import CountingStore, FaultyStore
+from tests.support.stores import CountingStore, FaultyStore, ForwardingStore
 
 WORKFLOWS = "/v1/workspaces/docs/workflows"
 SECRET = "hunter2"
 ORDER = {"key": "order-17", "operations": [{"name": "upload", "tool": "upload"}]}
 
 
-class HeldStore:
+class HeldStore(ForwardingStore):
     """Lets no create through while it is held."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._free = threading.Event()
         self._free.set()
 
@@ -47,24 +46,6 @@ class HeldStore:
     def create(self, name: str, body: bytes) -> int:
         self._free.wait()
         return self._store.create(name, body)
-
-    def get(self, name: str) -> Stored | None:
-        return self._store.get(name)
-
-    def list(self, prefix: str, *, after: str = "", limit: int = PAGE_NAMES_MAX) -> Page:
-        return self._store.list(prefix, after=after, limit=limit)
-
-    def put(self, name: str, body: bytes) -> int:
-        return self._store.put(name, body)
-
-    def blank(self, name: str) -> None:
-        self._store.blank(name)
-
-    def delete(self, name: str) -> None:
-        self._store.delete(name)
-
-    def close(self) -> None:
-        self._store.close()
 
 
 class BrokenStore(HeldStore):

@@ -143,7 +143,7 @@ def test_every_refusal_says_what_to_do_next(
 
 def test_a_look_that_gets_no_answer_says_nothing_of_a_write(refused: Refused) -> None:
     code, words = refused("wf", "list")
-    assert (code, "code=`unreachable`" in words) == (7, True)
+    assert (code, "code=`not_reached`" in words) == (7, True)
     assert "may have happened" not in words
 
 

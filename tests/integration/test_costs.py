@@ -15,20 +15,17 @@ from onceward.wire.receipts import Outcome
 from onceward_controller.vault.store import PAGE_NAMES_MAX, Page, Stored
 from tests.support.ports import HeldSpawner
 from tests.support.services import Agent, Site, chain, cold_head, warm_head
-from tests.support.stores import CountingStore
+from tests.support.stores import CountingStore, ForwardingStore
 
 RESULT = {"text": "y" * 200}
 
 
-class Journal:
+class Journal(ForwardingStore):
     """A store that writes down each read as it is made."""
 
     def __init__(self, site: Site) -> None:
-        self._store = site.store
+        super().__init__(site.store)
         self.reads: list[str] = []
-
-    def create(self, name: str, body: bytes) -> int:
-        return self._store.create(name, body)
 
     def get(self, name: str) -> Stored | None:
         self.reads.append("get")
@@ -37,18 +34,6 @@ class Journal:
     def list(self, prefix: str, *, after: str = "", limit: int = PAGE_NAMES_MAX) -> Page:
         self.reads.append("list")
         return self._store.list(prefix, after=after, limit=limit)
-
-    def put(self, name: str, body: bytes) -> int:
-        return self._store.put(name, body)
-
-    def blank(self, name: str) -> None:
-        self._store.blank(name)
-
-    def delete(self, name: str) -> None:
-        self._store.delete(name)
-
-    def close(self) -> None:
-        self._store.close()
 
 
 class RoundTrips:

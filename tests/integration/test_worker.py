@@ -308,7 +308,7 @@ def test_a_controller_that_never_answers_is_unreachable(tools_file: Path) -> Non
     finally:
         drain.close()
 
-    assert (ending.code, ending.reason) == (ExitCode.UNREACHABLE, "unreachable")
+    assert (ending.code, ending.reason) == (ExitCode.UNREACHABLE, "not_reached")
 
 
 def test_sigterm_lets_the_tool_finish_delivers_its_receipt_and_asks_for_no_more(

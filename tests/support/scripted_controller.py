@@ -101,7 +101,7 @@ def wait(retry_after_ms: int = 1_000, name: str = "upload") -> Wait:
 
 
 def unreachable() -> UnavailableError:
-    return UnavailableError(ProblemCode.UNREACHABLE, "connection refused")
+    return UnavailableError(ProblemCode.NOT_REACHED, "connection refused")
 
 
 def lost() -> UnknownWriteError:

@@ -1,7 +1,8 @@
 """Stores for tests: one that counts, one that lies and one that fails when told to.
 
 Each stands in front of a store that keeps the port's promises, so that whatever is wrong with the
-whole is what the decorator does.
+whole is what the decorator does. ``ForwardingStore`` does nothing: a double of one test file says
+only what it does otherwise.
 """
 
 import enum
@@ -21,6 +22,34 @@ from onceward_controller.vault.store import (
 
 Verb = Literal["create", "get", "list", "put", "blank", "delete"]
 Answer = TypeVar("Answer")
+
+
+class ForwardingStore:
+    """Hands every call on."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def create(self, name: str, body: bytes) -> int:
+        return self._store.create(name, body)
+
+    def get(self, name: str) -> Stored | None:
+        return self._store.get(name)
+
+    def list(self, prefix: str, *, after: str = "", limit: int = PAGE_NAMES_MAX) -> Page:
+        return self._store.list(prefix, after=after, limit=limit)
+
+    def put(self, name: str, body: bytes) -> int:
+        return self._store.put(name, body)
+
+    def blank(self, name: str) -> None:
+        self._store.blank(name)
+
+    def delete(self, name: str) -> None:
+        self._store.delete(name)
+
+    def close(self) -> None:
+        self._store.close()
 
 
 class CountingStore:

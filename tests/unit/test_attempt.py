@@ -1,15 +1,17 @@
 """One call: its timeout, its cancellation, and answers that come when nobody waits any more."""
 
+import errno
 import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 import onceward as ow
 from onceward.client import Client
-from onceward.spool import Spool
+from onceward.spool import Spool, SpooledReceipt
 from onceward.wire.messages import Complete, Renew, Renewed
 from onceward.wire.problems import ProblemCode, problem
 from tests.support.ports import ManualClock, SeededEntropy
@@ -210,6 +212,53 @@ def test_a_tool_that_changes_its_arguments_changes_nothing_that_was_declared(
     client.run_operation(WORKFLOW, "upload", [upload])
 
     assert granted.arguments == {"lines": [1, 2]}
+
+
+def test_a_receipt_that_nobody_can_read_gives_no_grant_back(
+    controller: ScriptedController, client: Client
+) -> None:
+    class Unreadable:
+        def __str__(self) -> str:
+            raise LookupError("no words for it")
+
+    @ow.tool("upload")
+    def upload(call: ow.Call) -> ow.Receipt:
+        return call.succeeded(effect_id=cast("str", Unreadable()))
+
+    controller.script("begin", grant())
+
+    with pytest.raises(LookupError):
+        client.run_operation(WORKFLOW, "upload", [upload])
+
+    assert controller.verbs == ["begin"]
+
+
+def test_a_disk_that_refuses_a_late_success_does_not_disturb_the_errand_that_went_on(
+    controller: ScriptedController, clock: ManualClock, tmp_path: Path
+) -> None:
+    has_refused = threading.Event()
+    may_end = threading.Event()
+
+    class FullSpool(Spool):
+        def set_aside(self, receipt: SpooledReceipt) -> None:
+            has_refused.set()
+            raise OSError(errno.ENOSPC, "no space left")
+
+    @ow.tool("upload")
+    def upload(call: ow.Call) -> ow.Receipt:
+        if call.attempt == 1:
+            may_end.wait()
+            return call.succeeded(result="late")
+        may_end.set()
+        has_refused.wait()
+        return call.succeeded(result="in time")
+
+    controller.script("begin", grant(timeout_ms=SOON_MS))
+    controller.script("complete", accepted(grant(attempt=2)), accepted())
+
+    spool = FullSpool.open(tmp_path / "full", clock=clock, entropy=SeededEntropy())
+    with client_of(controller, clock, spool=spool) as client:
+        assert client.run_operation(WORKFLOW, "upload", [upload]) == "in time"
 
 
 def test_a_result_is_the_same_value_now_and_when_it_is_reused(

@@ -94,7 +94,7 @@ def test_an_act_without_an_answer_says_to_look_before_repeating() -> None:
 
 
 def test_a_look_without_an_answer_does_not_say_that_anything_happened() -> None:
-    error = UnavailableError(ProblemCode.UNREACHABLE, "no answer")
+    error = UnavailableError(ProblemCode.NOT_REACHED, "no answer")
     assert "may have happened" not in " ".join(advice.following(error, Invocation(), None))
 
 

@@ -1,10 +1,8 @@
 """Group commit: who leads, who waits, and what becomes of those who leave."""
 
 import os
-import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 
 import pytest
@@ -18,6 +16,7 @@ from onceward_controller.vault.store import (
     RefusedError,
     StoreError,
 )
+from tests.support.interrupts import InterruptedOnceError, one_interrupt_when
 
 
 class Disk:
@@ -141,37 +140,6 @@ def test_an_interrupted_leader_leaves_nobody_waiting(disk: Disk, group: GroupCom
         OutcomeUnknownError.__name__,
     ]
     assert disk.batches == [["later"]]
-
-
-class InterruptedOnceError(Exception):
-    pass
-
-
-@contextmanager
-def one_interrupt_when(is_time: Callable[[], bool]) -> Iterator[None]:
-    """Interrupt the main thread once, in whatever it waits for, as Ctrl-C would."""
-    raised, left = threading.Event(), threading.Event()
-
-    def interrupt(number: int, frame: object) -> None:
-        if not raised.is_set():
-            raised.set()
-            raise InterruptedOnceError
-
-    def send() -> None:
-        while not is_time():
-            os.sched_yield()
-        # A signal that comes just before the thread begins to wait does not wake it: send again.
-        while not left.wait(0.01):
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
-
-    before = signal.signal(signal.SIGUSR1, interrupt)
-    sender = ThreadSpawner().spawn("sender", send)
-    try:
-        yield
-    finally:
-        left.set()
-        sender.join()
-        signal.signal(signal.SIGUSR1, before)
 
 
 def test_a_caller_interrupted_while_it_waits_takes_its_write_out(

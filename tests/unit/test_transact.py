@@ -20,9 +20,9 @@ from onceward.wire.receipts import Outcome
 from onceward_controller.service.transact import TRIES_MAX
 from onceward_controller.vault import store as stores
 from onceward_controller.vault.memory import MemoryStore
-from onceward_controller.vault.store import PAGE_NAMES_MAX, Page, Store, Stored
+from onceward_controller.vault.store import Store
 from tests.support.services import Agent, Site, chain, cold_head, state_of, warm_head
-from tests.support.stores import CountingStore, FaultyStore
+from tests.support.stores import CountingStore, FaultyStore, ForwardingStore
 
 LOST = stores.OutcomeUnknownError("the reply was lost")
 DOWN = stores.UnavailableError("the store is down")
@@ -30,7 +30,7 @@ DENIED = stores.RefusedError("the bucket's policy has changed")
 TAKEN = stores.ConflictError("taken")
 
 
-class Slow:
+class Slow(ForwardingStore):
     """A store whose creates vanish into the network while ``is_lossy``, and land when told.
 
     A create that vanished says that its outcome is unknown; ``land`` lets its bytes arrive, which
@@ -38,7 +38,7 @@ class Slow:
     """
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self._under_way: dict[tuple[str, bytes], None] = {}
         self.is_lossy = False
 
@@ -60,30 +60,12 @@ class Slow:
             raise LOST
         return self._store.create(name, body)
 
-    def get(self, name: str) -> Stored | None:
-        return self._store.get(name)
 
-    def list(self, prefix: str, *, after: str = "", limit: int = PAGE_NAMES_MAX) -> Page:
-        return self._store.list(prefix, after=after, limit=limit)
-
-    def put(self, name: str, body: bytes) -> int:
-        return self._store.put(name, body)
-
-    def blank(self, name: str) -> None:
-        self._store.blank(name)
-
-    def delete(self, name: str) -> None:
-        self._store.delete(name)
-
-    def close(self) -> None:
-        self._store.close()
-
-
-class Beaten:
+class Beaten(ForwardingStore):
     """A store in which somebody else is always a moment faster."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        super().__init__(store)
         self.before_create: Callable[[], None] | None = None
         self.creates = 0
 
@@ -92,24 +74,6 @@ class Beaten:
             self.creates += 1
             self.before_create()
         return self._store.create(name, body)
-
-    def get(self, name: str) -> Stored | None:
-        return self._store.get(name)
-
-    def list(self, prefix: str, *, after: str = "", limit: int = PAGE_NAMES_MAX) -> Page:
-        return self._store.list(prefix, after=after, limit=limit)
-
-    def put(self, name: str, body: bytes) -> int:
-        return self._store.put(name, body)
-
-    def blank(self, name: str) -> None:
-        self._store.blank(name)
-
-    def delete(self, name: str) -> None:
-        self._store.delete(name)
-
-    def close(self) -> None:
-        self._store.close()
 
 
 @pytest.fixture

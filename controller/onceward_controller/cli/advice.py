@@ -66,6 +66,7 @@ _NEXT: dict[ProblemCode, str] = {
     _C.STORE_REFUSED: "nothing happened, and will not until the store lets us: onceward doctor",
     _C.CONTENTION: "nothing happened: run the same command again",
     _C.REQUEST_TIMEOUT: "it may have happened: look before you repeat it: {show}",
+    _C.NOT_REACHED: "is the controller running, and at this address? {status}",
     _C.UNREACHABLE: "is the controller running, and at this address? {status}",
     _C.INTERNAL: "it may have happened: look before you repeat it, and see the log: {show}",
     _C.INTEGRITY: "stop what writes to the store, keep a copy of it, then see: onceward doctor",

@@ -79,7 +79,7 @@ class RemoteController(HttpController):
                 reply = pool.request("GET", f"{self.origin}/readyz", redirect=False)
         except HTTPError as error:
             raise UnavailableError(
-                ProblemCode.UNREACHABLE,
+                ProblemCode.NOT_REACHED,
                 f"the controller cannot be reached: url=`{self.origin}` "
                 f"error=`{type(error).__name__}`",
             ) from None

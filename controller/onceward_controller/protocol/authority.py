@@ -9,7 +9,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from onceward.wire.identifiers import WorkflowId
-from onceward.wire.problems import ProblemCode, problem
+from onceward.wire.problems import ProblemCode, ProblemError, problem
 from onceward.wire.tokens import Role
 
 
@@ -104,6 +104,6 @@ class Caller(Struct, frozen=True):
             raise unknown_workflow()
 
 
-def unknown_workflow() -> Exception:
+def unknown_workflow() -> ProblemError:
     """Return the refusal for a workflow that does not exist or is not the caller's."""
     return problem(ProblemCode.NOT_FOUND, "there is no such workflow, or it is not yours")

@@ -7,7 +7,7 @@ that was issued has landed: before that the person cannot know.
 
 from onceward.wire import limits
 from onceward.wire.messages import WorkflowStatus
-from onceward.wire.problems import ProblemCode, problem
+from onceward.wire.problems import ProblemCode, ProblemError, problem
 from onceward.wire.receipts import Outcome
 from onceward_controller.protocol import events, holders
 from onceward_controller.protocol.answers import Noted, Transition
@@ -147,7 +147,7 @@ def _require_idle(operation: Operation, moment: Moment) -> None:
         )
 
 
-def _finished(workflow: Workflow) -> Exception:
+def _finished(workflow: Workflow) -> ProblemError:
     return problem(
         ProblemCode.WORKFLOW_FINISHED, f"the workflow is {workflow.status.value}; nothing changes"
     )

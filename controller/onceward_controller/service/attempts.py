@@ -7,10 +7,10 @@ from onceward.wire.decisions import Decision, Stop, StopReason
 from onceward.wire.identifiers import OperationName, WorkflowId
 from onceward.wire.problems import ProblemCode, problem
 from onceward_controller.protocol import commands
-from onceward_controller.protocol.answers import Extended, Filed, Noted
+from onceward_controller.protocol.answers import Answer, Extended, Filed, Noted
 from onceward_controller.protocol.authority import Action, Caller
 from onceward_controller.service import wording
-from onceward_controller.service.failures import told_to_the_caller
+from onceward_controller.service.failures import told_after_the_write, told_to_the_caller
 from onceward_controller.service.receipt_bytes import receipt_bytes
 from onceward_controller.service.transact import Settled, Transactor
 from onceward_controller.vault.vault import Vault
@@ -62,8 +62,9 @@ class Attempts:
         )
         with told_to_the_caller():
             settled = self._transactor.run(workflow, caller, command)
-            assert isinstance(settled.answer, Filed), "a receipt is filed"
-            then = settled.answer.then
+        assert isinstance(settled.answer, Filed), "a receipt is filed"
+        then = settled.answer.then
+        with told_after_the_write():
             return messages.Completed(
                 standing=settled.answer.standing,
                 decision=None if then is None else self._worded(settled, then),
@@ -97,6 +98,6 @@ class Attempts:
         with told_to_the_caller():
             self._transactor.run(workflow, caller, commands.Release(operation, body))
 
-    def _worded(self, settled: Settled, answer: object) -> Decision:
+    def _worded(self, settled: Settled, answer: Answer) -> Decision:
         assert not isinstance(answer, Extended | Filed | Noted), "a begin gets a verdict"
-        return wording.decision(self._vault, settled.head, answer, settled.moment)  # type: ignore[arg-type]  # narrowed by the assert above
+        return wording.decision(self._vault, settled.head, answer, settled.moment)

@@ -17,6 +17,7 @@ from onceward_controller.service.rows import RowWriter
 from onceward_controller.service.transact import Transactor
 from onceward_controller.service.views import row_view
 from onceward_controller.vault.index import Found, Summary
+from onceward_controller.vault.store import StoreError
 from onceward_controller.vault.vault import Vault
 
 ORDER = (
@@ -110,15 +111,19 @@ class Listing:
         """
         now_ms = self._vault.time.read().store_ms
         page = self._vault.index.page(workspace, RowClass.ACTIVE, after="", limit=CHECKED_MAX)
-        due = [each.summary.id for each in page.found if each.summary.row.at_ms <= now_ms]
+        due = [each.summary for each in page.found if each.summary.row.at_ms <= now_ms]
         if due:
             self._vault.desk.gather([partial(self._check, caller, each) for each in due])
-            self._rows.flush()
+        self._rows.flush()  # What this process has written shows in its own listings.
 
-    def _check(self, caller: Caller, workflow: WorkflowId) -> None:
-        # What one workflow refuses, or has lost, is told by opening it and hides no other.
-        with suppress(ProblemError, IntegrityError):
-            self._transactor.run(workflow, caller, commands.Check())
+    def _check(self, caller: Caller, shown: Summary) -> None:
+        # What one workflow refuses, or has lost, is told by opening it and hides no other; and a
+        # store that takes no mark, such as a full disk, can still be read.
+        with suppress(ProblemError, IntegrityError, StoreError):
+            checked = self._transactor.run(shown.id, caller, commands.Check())
+            if not checked.is_new and checked.head.row != shown.row:
+                # Left behind when it could not be deleted: here it would be checked for ever.
+                self._rows.heal(checked.head, shown.row)
 
     def _page(
         self, workspace: str, row_class: RowClass | None, after: str, limit: int
@@ -149,7 +154,8 @@ class Listing:
         older, newer = sorted((known, found), key=lambda each: each.summary.row.revision)
         newest[newer.summary.id] = newer
         if older.summary.row.revision < newer.summary.row.revision:
-            self._vault.index.drop(older)
+            with suppress(StoreError):  # It will be met again.
+                self._vault.index.drop(older)
 
     def _by_key(self, workspace: str, key: str) -> messages.WorkflowPage:
         workflow = self._vault.naming.workflow_id(workspace, OPERATOR_AUTHORITY, key)

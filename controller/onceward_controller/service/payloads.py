@@ -34,6 +34,7 @@ class Payloads:
         """
         caller.require(Action.CREATE)
         caller.require_workspace(workspace)
+        _require_fit(content)
         workflow = self._vault.naming.workflow_id(workspace, OPERATOR_AUTHORITY, key)
         with told_to_the_caller():
             sealing_key, _ = self._vault.keys.make(self._vault.naming.key_log(workflow))
@@ -48,6 +49,7 @@ class Payloads:
             ProblemError: It is too large, the workflow is not the caller's, or the store failed.
         """
         caller.require(Action.UPLOAD)
+        _require_fit(content)
         with told_to_the_caller():
             head = self._transactor.look(workflow, caller)
             return self._stored(workflow, content, head.key)
@@ -92,14 +94,17 @@ class Payloads:
                 )
 
     def _stored(self, workflow: WorkflowId, content: bytes, key: SealKey) -> messages.PayloadStored:
-        if len(content) > limits.PAYLOAD_BYTES_MAX:
-            raise problem(
-                ProblemCode.PAYLOAD_TOO_LARGE,
-                "the payload is too large",
-                bytes=len(content),
-                bytes_max=limits.PAYLOAD_BYTES_MAX,
-            )
         digest = self._vault.workflow_log(workflow).objects.write(Kind.PAYLOAD, content, key)
         return messages.PayloadStored(
             digest=digest, sha256=sha256(content).hexdigest(), size=len(content)
+        )
+
+
+def _require_fit(content: bytes) -> None:
+    if len(content) > limits.PAYLOAD_BYTES_MAX:
+        raise problem(
+            ProblemCode.PAYLOAD_TOO_LARGE,
+            "the payload is too large",
+            bytes=len(content),
+            bytes_max=limits.PAYLOAD_BYTES_MAX,
         )

@@ -3,7 +3,7 @@
 After the commit a workflow that moved to another class gets its new row written and its older one
 deleted, in that order. A row that is not written is healed when the workflow is opened, and one
 that could not be deleted goes with the next that is written; nothing but a listing ever rests on
-either.
+either, so nothing that goes wrong here is anybody's failure.
 """
 
 import threading
@@ -20,7 +20,11 @@ OWED_MAX = 1_000
 
 
 class RowWriter:
-    """Writes rows on a thread of its own that lives while there are any."""
+    """Writes rows on a thread of its own that lives while there are any.
+
+    Attributes:
+        failures: How often a row, or a thread to write it, was refused.
+    """
 
     def __init__(self, index: Index, spawner: Spawner) -> None:
         self._index = index
@@ -28,52 +32,94 @@ class RowWriter:
         self._lock = threading.Condition()
         self._pending: dict[WorkflowId, tuple[Head, list[Row]]] = {}
         self._owed: dict[WorkflowId, list[Row]] = {}
+        self._noted = 0
+        self._tried = 0
         self._is_running = False
         self.failures = 0
 
     def moved(self, head: Head) -> None:
         """Note the row that ``head`` brought, if it brought one."""
         if head.former_row is not None:
-            self._note(head)
+            self._note(head, [head.former_row])
 
-    def heal(self, head: Head) -> None:
-        """Note the row in force, whether it was ever written or not."""
-        self._note(head)
+    def heal(self, head: Head, *stale: Row) -> None:
+        """Note the row in force, whether it was ever written or not.
+
+        Args:
+            head: The newest state.
+            stale: Rows of the workflow that were met in the store and are not in force.
+        """
+        former = [] if head.former_row is None else [head.former_row]
+        self._note(head, [*former, *stale])
 
     def flush(self) -> None:
-        """Return once every row noted before this call was tried."""
-        with self._lock:
-            while self._is_running or self._pending:
-                self._lock.wait()
+        """Return once every row noted before this call was tried.
 
-    def _note(self, head: Head) -> None:
+        Rows that nobody writes, because no thread could be started, are written here.
+        """
+        with self._lock:
+            last = self._noted
+            while self._is_running and self._tried < last:
+                self._lock.wait()
+            if self._tried >= last:
+                return
+            self._is_running = True
+        self._work(through=last)
+
+    def _note(self, head: Head, former: list[Row]) -> None:
         workflow = head.workflow.plan.identity.id
         with self._lock:
             # Only the newest matters, which is not always the last to come: a reader may have
             # looked before somebody else wrote. What it passed over may have been written before.
-            known, former = self._pending.pop(workflow, (head, self._owed.pop(workflow, [])))
+            # Whoever waits keeps its place, or a workflow that moves on and on would never be told.
+            if workflow in self._pending:
+                known, passed_over = self._pending[workflow]
+            else:
+                known, passed_over = head, self._owed.pop(workflow, [])
+                self._noted += 1
             newest = max(known, head, key=lambda each: each.tip.revision)
-            if head.former_row is not None:
-                former = [*former, head.former_row]
-            self._pending[workflow] = (newest, former)
+            self._pending[workflow] = (newest, [*passed_over, *former])
             if self._is_running:
                 return
             self._is_running = True
-        self._spawner.spawn("index rows", self._work)
+        try:
+            self._spawner.spawn("index rows", self._work)
+        except RuntimeError:  # Out of threads, or the process is ending.
+            with self._lock:
+                self.failures += 1
+                self._is_running = False
+                self._lock.notify_all()
 
-    def _work(self) -> None:
+    def _work(self, through: int | None = None) -> None:
+        """Write what is pending, one after the other; for whoever has set ``_is_running``.
+
+        Args:
+            through: Stop once so many were tried since the beginning; None goes on to the end.
+        """
         while True:
             with self._lock:
-                if not self._pending:
+                if not self._pending or self._tried == through:
                     self._is_running = False
                     self._lock.notify_all()
                     return
                 workflow = next(iter(self._pending))
                 head, former = self._pending.pop(workflow)
+            is_done = False
             try:
-                self._index.write(head.workflow.plan, head.row, former)
-            except StoreError:
-                self._owe(workflow, former)
+                self._write(workflow, head, former)
+                is_done = True
+            finally:
+                with self._lock:
+                    self._tried += 1
+                    # Left by a bug: whoever notes the next row starts anew.
+                    self._is_running = is_done
+                    self._lock.notify_all()
+
+    def _write(self, workflow: WorkflowId, head: Head, former: list[Row]) -> None:
+        try:
+            self._index.write(head.workflow.plan, head.row, former)
+        except StoreError:
+            self._owe(workflow, former)
 
     def _owe(self, workflow: WorkflowId, former: list[Row]) -> None:
         """Remember rows that may still be there, for the next time that one is written."""

@@ -46,14 +46,16 @@ class Settled:
         answer: As decided.
         head: The state it was answered from: after the revision that carries it, if it wrote.
         moment: The time at which it was decided.
+        is_new: Whether ``head`` was written just now, for this command or for one beside it.
     """
 
-    __slots__ = ("answer", "head", "moment")
+    __slots__ = ("answer", "head", "is_new", "moment")
 
-    def __init__(self, answer: Answer, head: Head, moment: Moment) -> None:
+    def __init__(self, answer: Answer, head: Head, moment: Moment, *, is_new: bool) -> None:
         self.answer = answer
         self.head = head
         self.moment = moment
+        self.is_new = is_new
 
 
 class _Waiting:
@@ -107,6 +109,8 @@ class Transactor:
                     self._drain(workflow, lane)
         finally:
             with self._lock:
+                if waiting in lane.waiting:  # Interrupted: nobody would hear the answer.
+                    lane.waiting.remove(waiting)
                 lane.users -= 1
                 if lane.users == 0:
                     del self._lanes[workflow]
@@ -180,7 +184,9 @@ class Transactor:
                     continue
             for waiting, outcome in zip(batch, outcomes, strict=True):
                 waiting.outcome = (
-                    outcome if isinstance(outcome, Refusal) else Settled(outcome, head, now)
+                    outcome
+                    if isinstance(outcome, Refusal)
+                    else Settled(outcome, head, now, is_new=bool(entries))
                 )
             return
         raise problem(ProblemCode.CONTENTION, "others were first too many times: come again")

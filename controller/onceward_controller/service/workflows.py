@@ -1,24 +1,26 @@
 """Creating workflows, letting them run, stopping them, settling them by a person's word."""
 
+from contextlib import suppress
+
 from onceward.wire import canonical, codec, definitions, messages
 from onceward.wire.identifiers import OperationName, WorkflowId
-from onceward.wire.problems import ProblemCode, problem
+from onceward.wire.problems import ProblemCode, ProblemError, problem
 from onceward.wire.receipts import Outcome, Receipt
-from onceward_controller.protocol import commands, events
+from onceward_controller.protocol import commands, events, holders
 from onceward_controller.protocol.authority import Action, Caller
 from onceward_controller.protocol.clockguard import Moment, moment
 from onceward_controller.protocol.plan import OPERATOR_AUTHORITY, Identity
 from onceward_controller.protocol.recording import Stamp
 from onceward_controller.protocol.rows import row
 from onceward_controller.protocol.workflow import create
-from onceward_controller.service.failures import told_to_the_caller
+from onceward_controller.service.failures import told_after_the_write, told_to_the_caller
 from onceward_controller.service.heads import Heads
 from onceward_controller.service.payloads import Payloads
 from onceward_controller.service.receipt_bytes import receipt_bytes
 from onceward_controller.service.rows import RowWriter
 from onceward_controller.service.transact import Transactor
 from onceward_controller.service.views import workflow_view
-from onceward_controller.vault.store import ConflictError
+from onceward_controller.vault.store import ConflictError, StoreError
 from onceward_controller.vault.vault import Vault
 from onceward_controller.vault.workflow_log import Head
 
@@ -125,31 +127,30 @@ class Workflows:
         """
         caller.require(Action.RESOLVE)
         receipt = b""
-        with told_to_the_caller():
-            if body.outcome is Outcome.SUCCEEDED:
+        if body.outcome is Outcome.SUCCEEDED:
+            with told_to_the_caller():
                 receipt = self._attested(caller, workflow, operation, body)
-            return self._changed(
-                caller, Action.RESOLVE, workflow, commands.Resolve(operation, body, receipt)
-            )
+        command = commands.Resolve(operation, body, receipt)
+        return self._changed(caller, Action.RESOLVE, workflow, command)
 
     def _changed(
         self, caller: Caller, action: Action, workflow: WorkflowId, command: commands.Command
     ) -> messages.WorkflowView:
         caller.require(action)
         with told_to_the_caller():
-            return self._view(self._transactor.run(workflow, caller, command).head)
+            head = self._transactor.run(workflow, caller, command).head
+        with told_after_the_write():
+            return self._view(head)
 
     def _attested(
         self, caller: Caller, workflow: WorkflowId, operation: str, body: messages.Resolve
     ) -> bytes:
         """Return the receipt that a person's success leaves for later reads."""
-        plan = self._transactor.look(workflow, caller).workflow.plan
-        at = plan.index.get(operation)
-        if at is None:
-            raise problem(ProblemCode.NOT_FOUND, f"there is no such operation: `{operation}`")
+        state = self._transactor.look(workflow, caller).workflow
+        at = holders.index(state, operation)
         receipt = Receipt(
             outcome=Outcome.SUCCEEDED,
-            operation_id=plan.operation_id(at, self._vault.naming),
+            operation_id=state.plan.operation_id(at, self._vault.naming),
             effect_id=body.effect_id,
             result=body.result,
         )
@@ -177,7 +178,8 @@ class Workflows:
                 head = log.load()
                 if head is None:
                     raise
-                index.withdraw(state.plan, line, kept=index.name(head.workflow.plan, head.row))
+                with suppress(StoreError):  # A row too many; the workflow is there all the same.
+                    index.withdraw(state.plan, line, kept=index.name(head.workflow.plan, head.row))
         self._heads.put(workflow, head)
         return head
 
@@ -198,7 +200,7 @@ def _resolved(operations: definitions.Operations) -> definitions.Operations:
         raise codec.refusal(error) from None
 
 
-def _definition_conflict(head: Head, operations: definitions.Operations) -> Exception:
+def _definition_conflict(head: Head, operations: definitions.Operations) -> ProblemError:
     stored = definitions.as_json(head.workflow.plan.operations)
     where = canonical.first_difference(
         {"operations": stored}, {"operations": definitions.as_json(operations)}

@@ -136,6 +136,7 @@ class ProblemCode(StrEnum):
     STORE_OUTCOME_UNKNOWN = "store_outcome_unknown"
     STORE_REFUSED = "store_refused"
     CONTENTION = "contention"
+    NOT_REACHED = "not_reached"
     UNREACHABLE = "unreachable"
     INTEGRITY = "integrity"
 
@@ -194,6 +195,7 @@ CLASSES: dict[type[ProblemError], tuple[ProblemCode, ...]] = {
         _C.STORE_UNAVAILABLE,
         _C.STORE_REFUSED,
         _C.CONTENTION,
+        _C.NOT_REACHED,
     ),
     UnknownWriteError: (
         _C.STORE_OUTCOME_UNKNOWN,

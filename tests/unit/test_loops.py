@@ -1,9 +1,10 @@
-"""Where tools run: threads that are kept, loops that are the caller's, answers of every kind."""
+"""Where asynchronous tools run, how they are cancelled, and what is made of their answers."""
 
 import asyncio
-import contextvars
+import signal
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import onceward as ow
 from onceward.asynchronous import AsyncClient
 from onceward.client import Client
-from onceward.spool import Spool
+from onceward.spool import Spool, SpooledReceipt
 from onceward.wire.messages import Complete
 from tests.support.ports import ManualClock, SeededEntropy
 from tests.support.scripted_client import client_of
@@ -76,71 +77,6 @@ def test_an_asynchronous_tool_is_cancelled_when_its_time_is_over(
 
     assert was_cancelled.wait(10)
     assert told(controller).reason == f"timed out after {SOON_MS} ms"
-
-
-def test_a_tool_that_hangs_keeps_its_thread_and_the_next_call_gets_another(
-    controller: ScriptedController, client: Client
-) -> None:
-    may_end = threading.Event()
-    threads: list[int] = []
-
-    @ow.tool("upload")
-    def upload(call: ow.Call) -> ow.Receipt:
-        threads.append(threading.get_ident())
-        if call.attempt == 1:
-            may_end.wait()
-        return call.succeeded(result=call.attempt)
-
-    controller.script("begin", grant(timeout_ms=SOON_MS))
-    controller.script("complete", accepted(grant(attempt=2)), accepted())
-
-    try:
-        assert client.run_operation(WORKFLOW, "upload", [upload]) == 2
-    finally:
-        may_end.set()
-
-    assert len(set(threads)) == 2
-
-
-def test_calls_that_follow_each_other_run_on_one_thread(
-    controller: ScriptedController, client: Client
-) -> None:
-    threads: list[int] = []
-
-    @ow.tool("upload")
-    def upload(call: ow.Call) -> ow.Receipt:
-        threads.append(threading.get_ident())
-        return call.succeeded()
-
-    controller.script("begin", *[grant()] * 5)
-    controller.script("complete", *[accepted()] * 5)
-
-    for _ in range(5):
-        client.run_operation(WORKFLOW, "upload", [upload])
-
-    assert len(set(threads)) == 1
-    assert threading.get_ident() not in threads
-
-
-def test_synchronous_and_asynchronous_tools_see_the_context_of_their_caller(
-    controller: ScriptedController, client: Client
-) -> None:
-    trace = contextvars.ContextVar("trace", default="none")
-    trace.set("caller")
-
-    @ow.tool("upload")
-    def sync(call: ow.Call) -> ow.Receipt:
-        return call.succeeded(result=trace.get())
-
-    @ow.tool("upload")
-    async def asynchronous(call: ow.Call) -> ow.Receipt:
-        return call.succeeded(result=trace.get())
-
-    controller.script("begin", grant(), grant())
-    controller.script("complete", accepted(), accepted())
-
-    assert client.run_operation(WORKFLOW, "upload", [sync]) == "caller"
-    assert client.run_operation(WORKFLOW, "upload", [asynchronous]) == "caller"
 
 
 def test_an_asynchronous_tool_runs_on_the_loop_of_its_asynchronous_client(
@@ -227,3 +163,57 @@ def test_a_function_that_returns_a_coroutine_unawaited_is_an_unknown_outcome(
         client.run_operation(WORKFLOW, "upload", [upload])
 
     assert told(controller).reason == "the tool returned no receipt: type=`coroutine`"
+
+
+def test_an_asynchronous_tool_of_an_interrupted_caller_is_cancelled_and_its_receipt_delivered(
+    controller: ScriptedController, client: Client
+) -> None:
+    main = threading.main_thread().ident
+    assert main is not None
+
+    @ow.tool("upload")
+    async def upload(call: ow.Call) -> ow.Receipt:
+        signal.pthread_kill(main, signal.SIGINT)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return call.succeeded(effect_id="obj-17")
+        return call.unknown("nobody cancelled it")
+
+    controller.script("begin", grant())
+    controller.script("complete", accepted())
+
+    with pytest.raises(KeyboardInterrupt):
+        client.run(WORKFLOW, [upload])
+    client.close()
+
+    assert told(controller).effect_id == "obj-17"
+
+
+def test_a_success_of_an_asynchronous_tool_after_its_timeout_is_kept_for_a_person(
+    controller: ScriptedController, clock: ManualClock, tmp_path: Path
+) -> None:
+    kept = threading.Event()
+
+    class TellingSpool(Spool):
+        def set_aside(self, receipt: SpooledReceipt) -> None:
+            super().set_aside(receipt)
+            kept.set()
+
+    @ow.tool("upload")
+    async def upload(call: ow.Call) -> ow.Receipt:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        return call.succeeded(effect_id="obj-17")
+
+    controller.script("begin", grant(timeout_ms=SOON_MS))
+    controller.script("complete", accepted(stop()))
+
+    spool = TellingSpool.open(tmp_path / "telling", clock=clock, entropy=SeededEntropy())
+    with client_of(controller, clock, spool=spool) as client:
+        with pytest.raises(ow.Stopped):
+            client.run_operation(WORKFLOW, "upload", [upload])
+        assert kept.wait(10)
+
+    (late,) = spool.dead_letters()
+    assert late.receipt.effect_id == "obj-17"
