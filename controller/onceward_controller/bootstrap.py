@@ -11,8 +11,8 @@ from onceward_controller.service.service import Service
 from onceward_controller.service.service import assemble as assemble_service
 from onceward_controller.settings import BucketStore, FolderStore, Settings
 from onceward_controller.vault.keys import keyring
-from onceward_controller.vault.keys.key_file import SECRET_BYTES
-from onceward_controller.vault.keys.unlockers import FileUnlocker, UnlockError, create_key_file
+from onceward_controller.vault.keys.key_file import SECRET_BYTES, UnlockError, create_key_file
+from onceward_controller.vault.keys.unlockers import FileUnlocker
 from onceward_controller.vault.probe import probe
 from onceward_controller.vault.sqlite import SqliteStore
 from onceward_controller.vault.store import Store
@@ -99,7 +99,7 @@ def open_store(
     """
     if isinstance(where, FolderStore):
         where.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return SqliteStore(where.folder / "vault.db", clock or SystemClock())
+        return SqliteStore(where.file, clock or SystemClock())
     # Imported here because embedded mode comes this way too, and is installed without boto3.
     from onceward_controller.vault import s3  # noqa: PLC0415
     from onceward_controller.vault.s3 import client as s3_client  # noqa: PLC0415
@@ -148,10 +148,8 @@ def open_embedded_service(
         UnlockError: The key file does not open the vault.
         StoreError: The store could not be read or written.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    clock = clock or SystemClock()
-    store = SqliteStore(folder / "vault.db", clock)
-    key_file = folder / "vault.key"
+    where, clock = FolderStore(folder), clock or SystemClock()
+    store, key_file = open_store(where, clock=clock), where.key_file
     try:
         if keyring.is_untouched(store):
             with contextlib.suppress(keyring.VaultExistsError):  # Another process was first.

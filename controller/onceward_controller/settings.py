@@ -19,7 +19,7 @@ import ipaddress
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -36,7 +36,7 @@ DEADLINE_MS = 10 * limits.SECOND_MS
 THREADS = 32
 """Blocking service calls at once; the S3 client has as many connections."""
 
-_ADDRESSINGS = ("auto", "path", "virtual")
+_ADDRESSINGS: dict[str, Addressing] = {"auto": "auto", "path": "path", "virtual": "virtual"}
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _PREFIX = re.compile(r"(?:[a-z0-9._-]+/)*[a-z0-9._-]*", re.IGNORECASE)
 _PORT = re.compile(r"[0-9]{1,5}")
@@ -48,9 +48,19 @@ class SettingsError(ValueError):
 
 
 class FolderStore(Struct, frozen=True):
-    """A vault in one SQLite file, ``vault.db`` in ``folder``."""
+    """A vault in one SQLite file in ``folder``, with its key file beside it unless told."""
 
     folder: Path
+
+    @property
+    def file(self) -> Path:
+        """The SQLite file."""
+        return self.folder / "vault.db"
+
+    @property
+    def key_file(self) -> Path:
+        """Where the key file lies when nobody says where."""
+        return self.folder / "vault.key"
 
 
 class BucketStore(Struct, frozen=True, kw_only=True):
@@ -171,7 +181,7 @@ def _key_file(told: Mapping[str, str], where: FolderStore | BucketStore) -> Path
     if text:
         return Path(text)
     if isinstance(where, FolderStore):
-        return where.folder / "vault.key"
+        return where.key_file
     raise SettingsError(
         "ONCEWARD_KEY_FILE is not set: name the 0600 file that opens the vault, "
         "here or by --key-file; `onceward init` makes one"
@@ -203,11 +213,12 @@ def _endpoint_url(told: Mapping[str, str]) -> str | None:
 
 def _addressing(told: Mapping[str, str]) -> Addressing:
     text = told.get("ONCEWARD_S3_ADDRESSING") or "auto"
-    if text not in _ADDRESSINGS:
+    addressing = _ADDRESSINGS.get(text)
+    if addressing is None:
         raise SettingsError(
             f"ONCEWARD_S3_ADDRESSING is one of {', '.join(_ADDRESSINGS)}: value=`{text}`"
         )
-    return cast("Addressing", text)
+    return addressing
 
 
 def _is_yes(told: Mapping[str, str], name: str) -> bool:

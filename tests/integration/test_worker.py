@@ -17,6 +17,7 @@ import pytest
 from onceward.client import Client
 from onceward.engine import Ports
 from onceward.errors import LocalReason, Stopped
+from onceward.exit_codes import ExitCode
 from onceward.system import SystemClock
 from onceward.transport import HttpController
 from onceward.wire import messages
@@ -33,7 +34,6 @@ from onceward_controller.cli.demo.place import Place, prepare
 from onceward_worker import registry, run
 from onceward_worker.conversation import Conversation
 from onceward_worker.drain import Drain
-from onceward_worker.exit_codes import ExitCode
 from onceward_worker.report import Report
 from onceward_worker.settings import Settings
 from tests.support.ports import ManualClock

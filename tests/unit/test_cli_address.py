@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from onceward.exit_codes import ExitCode
 from onceward_controller.cli import address, private_file, profile
-from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.invocation import Invocation
 from onceward_controller.cli.private_file import PrivateFileError
 from onceward_controller.cli.profile import Profile

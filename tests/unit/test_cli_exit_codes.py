@@ -1,5 +1,7 @@
 import pytest
 
+from onceward import exit_codes
+from onceward.exit_codes import ExitCode
 from onceward.sealing import IntegrityError
 from onceward.wire.problems import (
     CLASSES,
@@ -14,8 +16,7 @@ from onceward.wire.problems import (
     UnknownWriteError,
     problem,
 )
-from onceward_controller.cli import advice, exit_codes, failures, refusal
-from onceward_controller.cli.exit_codes import ExitCode
+from onceward_controller.cli import advice, failures, refusal
 from onceward_controller.cli.invocation import Invocation
 from onceward_controller.cli.private_file import PrivateFileError
 from onceward_controller.cli.profile import InUseError

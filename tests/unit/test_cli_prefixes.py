@@ -2,8 +2,8 @@ from contextlib import closing
 
 import pytest
 
+from onceward.exit_codes import ExitCode
 from onceward.wire.identifiers import WorkflowId
-from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.invocation import Invocation
 from onceward_controller.cli.refusal import Refusal
 from onceward_controller.cli.workflows import prefixes

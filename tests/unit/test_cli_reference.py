@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from onceward.exit_codes import CODES, ExitCode
 from onceward.wire import definitions, messages
 from onceward.wire.definitions import OperationDefinition
 from onceward_controller.cli import connection, profile
 from onceward_controller.cli.app import run
-from onceward_controller.cli.exit_codes import CODES, ExitCode
 
 DOCS = Path(__file__).parents[2] / "docs"
 REFERENCE = (DOCS / "reference" / "cli.md").read_text()

@@ -15,7 +15,7 @@ from onceward.wire.messages import RowClass, WorkflowView
 from onceward.wire.receipts import Outcome
 from onceward_controller.cli import status_sheet
 from onceward_controller.cli.invocation import Invocation
-from onceward_controller.cli.status import Status
+from onceward_controller.cli.standing import Status
 from onceward_controller.cli.workflows import lines as workflow_list
 from onceward_controller.cli.workflows import review
 from onceward_controller.cli.workflows import sheet as workflow_sheet

@@ -180,6 +180,18 @@ def test_records_are_found_through_the_page(long: Long) -> None:
         assert each.operation.settlement.effect_id == f"effect-{each.operation.at}"
 
 
+def test_a_page_is_read_once_however_much_of_it_is_asked_for(long: Long) -> None:
+    long.finish(600)
+    counted = CountingStore(long.site.store)
+    reader = long.site.open(counted)
+    head = cold_head(reader, long.workflow)
+    counted.reset()
+
+    reader.vault.workflow_log(long.workflow).records(head, list(range(40)))
+
+    assert dict(counted.calls) == {"get": 1 + 40}
+
+
 def test_a_reuse_of_a_paged_operation_reads_the_page_and_its_revision(long: Long) -> None:
     long.finish(600)
     counted = CountingStore(long.site.store)
@@ -320,7 +332,8 @@ def test_a_log_that_is_shorter_than_a_head_is_damage(long: Long) -> None:
         long.log.refresh(long.head)
 
 
-def test_a_log_that_does_not_continue_a_head_is_damage(long: Long) -> None:
+@pytest.mark.parametrize("lag", [1, SNAPSHOT_EVERY, SNAPSHOT_EVERY + 1, 100])
+def test_a_log_that_does_not_continue_a_head_is_damage(long: Long, lag: int) -> None:
     long.finish(2)
     other = Head(
         workflow=long.head.workflow,
@@ -328,7 +341,7 @@ def test_a_log_that_does_not_continue_a_head_is_damage(long: Long) -> None:
         key=long.head.key,
         row=long.head.row,
     )
-    long.finish(3)
+    long.finish(2 + lag)
 
     with pytest.raises(IntegrityError):
         long.log.refresh(other)

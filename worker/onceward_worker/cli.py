@@ -25,8 +25,8 @@ except ModuleNotFoundError:  # pragma: no cover - the extra is there wherever th
     )
     sys.exit(1)
 
+from onceward.exit_codes import ExitCode
 from onceward_worker import registry
-from onceward_worker.exit_codes import ExitCode
 from onceward_worker.registry import RegistryError
 
 app = typer.Typer(

@@ -1,4 +1,4 @@
-"""What a script learns from the worker's end: the same numbers as those of ``onceward``.
+"""What a script learns from the worker's end: the numbers of ``onceward.exit_codes``, and why.
 
 0 all done, or told to stop and nothing left undone   3 a person must decide
 1 failed, or not now: run it again                    4 paused, not enabled, or not permitted
@@ -6,36 +6,10 @@
 6 no such workflow   7 the controller gave no answer  9 the clocks disagree   130 interrupted
 """
 
-from enum import IntEnum
-
-from onceward.errors import LocalReason, Stopped, StoppedReason
+from onceward import exit_codes
+from onceward.errors import LocalReason, ProblemError, Stopped, StoppedReason
+from onceward.exit_codes import ExitCode
 from onceward.wire.decisions import StopReason, WaitReason
-from onceward.wire.problems import (
-    ConflictError,
-    DamagedError,
-    DeniedError,
-    NotFoundError,
-    ProblemCode,
-    ProblemError,
-    UnavailableError,
-    UnknownWriteError,
-)
-
-
-class ExitCode(IntEnum):
-    """The closed list."""
-
-    OK = 0
-    FAILED = 1
-    USAGE = 2
-    NEEDS_PERSON = 3
-    PAUSED_OR_DENIED = 4
-    CONFLICT = 5
-    NOT_FOUND = 6
-    UNREACHABLE = 7
-    CLOCK_UNSAFE = 9
-    INTERRUPTED = 130
-
 
 _E, _S, _L = ExitCode, StopReason, LocalReason
 
@@ -62,27 +36,9 @@ STOPS: dict[StoppedReason, ExitCode] = {
 
 assert set(STOPS) == {*StopReason, *WaitReason, *LocalReason}, "every reason has its exit code"
 
-_CODES = {
-    ProblemCode.NOT_ENABLED: _E.PAUSED_OR_DENIED,
-    ProblemCode.PAUSED: _E.PAUSED_OR_DENIED,
-    ProblemCode.CLOCK_UNSAFE: _E.CLOCK_UNSAFE,
-    ProblemCode.STORE_REFUSED: _E.NEEDS_PERSON,
-}
-"""Codes that ask for something else than the rest of their class."""
-_CLASSES: tuple[tuple[type[ProblemError], ExitCode], ...] = (
-    (DeniedError, _E.PAUSED_OR_DENIED),
-    (NotFoundError, _E.NOT_FOUND),
-    (ConflictError, _E.CONFLICT),
-    (UnavailableError, _E.UNREACHABLE),
-    (UnknownWriteError, _E.UNREACHABLE),
-    (DamagedError, _E.NEEDS_PERSON),
-)
-
 
 def of(error: Stopped | ProblemError) -> ExitCode:
     """Return the exit code for what kept the worker from finishing."""
     if isinstance(error, Stopped):
         return STOPS[error.reason]
-    if error.code in _CODES:
-        return _CODES[error.code]
-    return next((code for kind, code in _CLASSES if isinstance(error, kind)), _E.FAILED)
+    return exit_codes.of(error)

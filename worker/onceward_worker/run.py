@@ -14,13 +14,13 @@ import msgspec
 from onceward.client import Client
 from onceward.engine import Ports
 from onceward.errors import LocalReason, ProblemError, Stopped
+from onceward.exit_codes import ExitCode
 from onceward.spool import Spool
 from onceward.tools import Tool
 from onceward.wire.identifiers import WorkspaceName
 from onceward_worker import exit_codes
 from onceward_worker.conversation import Conversation
 from onceward_worker.drain import Drain, DrainClock
-from onceward_worker.exit_codes import ExitCode
 from onceward_worker.report import Report
 from onceward_worker.settings import Settings
 

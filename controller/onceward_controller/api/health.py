@@ -1,6 +1,7 @@
 """Health: whether this process lives, and whether it can serve.
 
-The two routes that need no credential; they tell nothing but that.
+The two routes that need no credential; they tell nothing but that, and strangers who ask them while
+the store is slow take no thread from those who work.
 """
 
 import threading
@@ -39,21 +40,33 @@ class Ready(Struct, frozen=True):
 
 
 class Readiness:
-    """Looks at the store, and remembers for a moment what it saw."""
+    """Looks at the store, one look at a time, and remembers for a moment what it saw."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._lock = threading.Lock()
+        self._looking = threading.Lock()
         self._seen: tuple[int, bool] | None = None
 
     def is_reachable(self) -> bool:
-        """Return whether the store answered now, or ``FRESH_MS`` ago at most."""
-        with self._lock:
+        """Return whether the store answered now, or ``FRESH_MS`` ago at most.
+
+        While somebody looks nobody waits for them: what was seen before counts for ``FRESH_MS``
+        longer, and then a store that is still silent is not reachable.
+        """
+        if not self._looking.acquire(blocking=False):
+            return self._was_reachable(within_ms=2 * FRESH_MS)
+        try:
             now_ms = self._clock.boottime_ms()
             if self._seen is None or now_ms - self._seen[0] >= FRESH_MS:
                 self._seen = (now_ms, self._look())
             return self._seen[1]
+        finally:
+            self._looking.release()
+
+    def _was_reachable(self, *, within_ms: int) -> bool:
+        seen = self._seen
+        return seen is not None and seen[1] and self._clock.boottime_ms() - seen[0] < within_ms
 
     def _look(self) -> bool:
         try:

@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from onceward.exit_codes import ExitCode
 from onceward.wire.secrets import Secret
 from onceward_controller.cli import private_file, profile
-from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.invocation import Invocation
 from onceward_controller.cli.profile import Profile
 from onceward_controller.cli.refusal import Refusal

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from onceward.exit_codes import ExitCode
 from onceward_controller.cli import demo_entry, failures, refusal
 from onceward_controller.cli.credential import credential_app
-from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.host.doctor import doctor
 from onceward_controller.cli.host.init import init
 from onceward_controller.cli.host.serve import serve

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from onceward import exit_codes
 from onceward.controller import Controller
+from onceward.exit_codes import ExitCode
 from onceward.wire.identifiers import WorkspaceName, is_name
 from onceward.wire.problems import ProblemError
-from onceward_controller.cli import address, advice, exit_codes
-from onceward_controller.cli.exit_codes import ExitCode
+from onceward_controller.cli import address, advice
 from onceward_controller.cli.invocation import Invocation
 from onceward_controller.cli.refusal import Refusal
 

@@ -13,12 +13,12 @@ from typing import Annotated, Protocol
 import typer
 
 from onceward.controller import Controller
+from onceward.exit_codes import ExitCode
 from onceward.system import SystemClock
 from onceward.wire import messages
 from onceward.wire.identifiers import WorkspaceName, is_name
 from onceward.wire.tokens import Role
 from onceward_controller.cli import address, connection
-from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.host import place
 from onceward_controller.cli.invocation import Invocation, shared
 from onceward_controller.cli.refusal import Refusal

@@ -6,9 +6,10 @@ bug shows its traceback.
 
 import typer
 
+from onceward import exit_codes
+from onceward.exit_codes import ExitCode
 from onceward.wire.problems import ProblemError
-from onceward_controller.cli import advice, exit_codes
-from onceward_controller.cli.exit_codes import ExitCode
+from onceward_controller.cli import advice
 from onceward_controller.cli.invocation import Invocation
 from onceward_controller.cli.private_file import PrivateFileError
 from onceward_controller.cli.profile import InUseError

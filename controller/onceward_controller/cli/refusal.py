@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from onceward_controller.cli.exit_codes import ExitCode
+from onceward.exit_codes import ExitCode
 
 
 class Refusal(Exception):  # noqa: N818 - said to a person, not a mistake of the program

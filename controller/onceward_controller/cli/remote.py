@@ -7,6 +7,7 @@ import urllib3
 from msgspec import Struct
 from urllib3.exceptions import HTTPError
 
+from onceward.exit_codes import ExitCode
 from onceward.http_exchange import Exchange
 from onceward.ports import Clock
 from onceward.system import SystemClock
@@ -15,7 +16,6 @@ from onceward.wire import codec, limits, messages
 from onceward.wire.identifiers import WorkspaceName
 from onceward.wire.problems import ProblemCode, UnavailableError
 from onceward_controller.cli.address import Address
-from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.refusal import Refusal
 
 _LOOK_SECONDS = 5.0

@@ -5,7 +5,7 @@ from rich.console import Group, RenderableType
 from onceward.wire import limits
 from onceward.wire.messages import RowClass
 from onceward_controller.cli.invocation import Invocation
-from onceward_controller.cli.status import Status
+from onceward_controller.cli.standing import Status
 from onceward_controller.cli.terminal import moments, sheet, words
 from onceward_controller.cli.workflows import lines as workflow_list
 

@@ -1,9 +1,11 @@
 """What a receipt changes, and whose receipt counts.
 
-last attempt, or last execute or repeat       accepted, however late
-replaced by a newer one, released, closed     evidence: kept, and completes nothing
-the same receipt again                        accepted again, and nothing is written
-another receipt for the same attempt          refused
+    last attempt, or last execute or repeat       accepted, however late
+    replaced by a newer one, released, closed     evidence: kept, and completes nothing
+    the same receipt again                        accepted again, and nothing is written
+    another receipt for the same attempt          refused
+
+No receipt is dropped: what completes nothing is kept, and a success among it blocks the operation.
 """
 
 from onceward.wire.messages import Standing, WorkflowStatus

@@ -1,6 +1,8 @@
 """One credential's log: who it is, what it may do, until when. Never its secret.
 
-<hh>/c/<opaque of accessor>/<revision> = record, sealed under the credentials' data key
+    <hh>/c/<opaque of accessor>/<revision> = record, sealed under the credentials' data key
+
+A log for each, so that making one and revoking one race by the same rule as everything else.
 """
 
 import msgspec

@@ -20,6 +20,9 @@ from onceward_controller.vault.store import Page, Store, Stored
 
 DRIFT_PER_MILLION = 200
 """How far an honest quartz may run off, in parts per million."""
+SLOW_READ_MS = limits.CLOCK_ERROR_MS // 2
+"""Of a read that took longer the time is not believed: it stood in the head of the answer, and a
+large body over a slow line would pass for a step of the clock."""
 
 
 class _Anchor(Struct, frozen=True):
@@ -87,11 +90,18 @@ class TrustedTime:
 
 
 class TimedStore:
-    """A store whose every answer is shown to ``TrustedTime``; else the store it wraps."""
+    """A store whose every answer is shown to ``TrustedTime``; else the store it wraps.
 
-    def __init__(self, store: Store, time: TrustedTime) -> None:
+    Args:
+        store: What answers.
+        time: What is shown the times of its answers.
+        clock: Tells how long a read took.
+    """
+
+    def __init__(self, store: Store, time: TrustedTime, clock: Clock) -> None:
         self._store = store
         self._time = time
+        self._clock = clock
 
     def create(self, name: str, body: bytes) -> int:
         """See ``Store``."""
@@ -99,8 +109,9 @@ class TimedStore:
 
     def get(self, name: str) -> Stored | None:
         """See ``Store``."""
+        began_ms = self._clock.boottime_ms()
         found = self._store.get(name)
-        if found is not None:
+        if found is not None and self._clock.boottime_ms() - began_ms <= SLOW_READ_MS:
             self._saw(found.time_ms)
         return found
 

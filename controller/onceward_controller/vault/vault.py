@@ -69,7 +69,7 @@ def open_vault(
         StoreError: The store could not be read.
     """
     time = TrustedTime(clock)
-    timed = TimedStore(store, time)
+    timed = TimedStore(store, time, clock)
     keyring = open_keyring(timed, unlocker)
     naming = VaultNaming(keyring.root)
     desk = Desk(

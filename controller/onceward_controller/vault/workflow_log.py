@@ -1,10 +1,12 @@
 """A workflow's log: reading its state, and the revision that changes it.
 
-cold   LIST the log and LIST the data key's log, side by side;
-then GET the data key, revision 1 (the plan) and the revisions since the last
-snapshot, side by side: two round trips, at most 34 reads
-warm   one create, no read
-check  LIST the log: is what we know still the newest? then GET what is newer, if anything is
+    cold   LIST the log and LIST the data key's log, side by side;
+           then GET the data key, revision 1 (the plan) and the revisions since the last
+           snapshot, side by side: two round trips, at most 34 reads
+    warm   one create, no read
+    check  LIST the log: is what we know still the newest? then GET what is newer, if anything is
+
+Whoever decides does so on a ``Head``, which nothing here keeps: it is handed in and out.
 """
 
 from collections.abc import Sequence
@@ -15,7 +17,7 @@ from msgspec import Struct
 from onceward.sealing import Kind
 from onceward_controller.protocol import events, paging
 from onceward_controller.protocol.operation import Operation
-from onceward_controller.protocol.paging import Finished
+from onceward_controller.protocol.paging import Content
 from onceward_controller.protocol.recording import Stamp
 from onceward_controller.protocol.rows import Row, has_moved, row
 from onceward_controller.protocol.workflow import Workflow, close, create, paged, settled_by
@@ -105,6 +107,8 @@ class WorkflowLog:
         if newest < head.tip.revision:
             raise DamagedLogError(f"the log went back behind revision {head.tip.revision}")
         if newest - head.tip.revision > bodies.SNAPSHOT_EVERY:
+            # Too far to walk, and not to see that it is the same log which went on.
+            self._log.verify(self._log.fetch([head.tip.revision + 1]), since=head.tip)
             fresh = self.load()
             if fresh is None:
                 raise DamagedLogError("the log is gone")
@@ -195,7 +199,7 @@ class WorkflowLog:
             IntegrityError: One is not where it should be.
             StoreError: The store could not be read.
         """
-        revisions = [self._finished(head, at).revision for at in wanted]
+        revisions = self._settled_at(head, wanted)
         unique = sorted(set(revisions))
         read = dict(zip(unique, self.bodies(head, unique), strict=True))
         found = []
@@ -207,15 +211,26 @@ class WorkflowLog:
             found.append(Recorded(operation=operation, revision=revision, body=body))
         return found
 
-    def _finished(self, head: Head, at: int) -> Finished:
+    def _settled_at(self, head: Head, wanted: Sequence[int]) -> list[int]:
+        """Return the revisions that settled final operations; each page is read once."""
         progress = head.workflow.progress
-        if at in progress.finished:
-            return progress.finished[at]
-        page = next(page for page in progress.pages if page.holds(at))
-        content = self.objects.read(Kind.PAGE, page.digest, head.key)
+        read: dict[str, Content] = {}
+        revisions = []
+        for at in wanted:
+            finished = progress.finished.get(at)
+            if finished is None:
+                digest = next(page.digest for page in progress.pages if page.holds(at))
+                if digest not in read:
+                    read[digest] = self._page(head, digest)
+                finished = read[digest][at]
+            revisions.append(finished.revision)
+        return revisions
+
+    def _page(self, head: Head, digest: str) -> Content:
+        content = self.objects.read(Kind.PAGE, digest, head.key)
         if content is None:
-            raise DamagedLogError(f"a page is missing: digest=`{page.digest}`")
-        return paging.decode(content)[at]
+            raise DamagedLogError(f"a page is missing: digest=`{digest}`")
+        return paging.decode(content)
 
     def _paged(self, workflow: Workflow, key: SealKey) -> Workflow:
         """Move finished operations to a page object, written before the revision that names it."""

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from onceward.client import Client
+from onceward.exit_codes import ExitCode
 from onceward.ports import Clock
 from onceward.wire.limits import SECOND_MS
 from onceward.wire.problems import ProblemError
@@ -18,7 +19,6 @@ from onceward.wire.tokens import Role
 from onceward_controller.cli.demo import child
 from onceward_controller.cli.demo.child import Child
 from onceward_controller.cli.demo.place import Place
-from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.refusal import Refusal
 from onceward_controller.settings import PORT_DEFAULT
 

@@ -9,6 +9,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from onceward.exit_codes import ExitCode
 from onceward.ports import Clock
 from onceward.wire import limits
 from onceward.wire.messages import OperationStatus, OperationView, WorkflowView
@@ -17,7 +18,6 @@ from onceward_controller.cli.demo.controller import Hosted
 from onceward_controller.cli.demo.place import Place
 from onceward_controller.cli.demo.stage import Stage
 from onceward_controller.cli.demo.worker import Crew, Ended
-from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.refusal import Refusal
 
 OPERATION = "publish"

@@ -10,6 +10,7 @@ Each performance posts a new letter, unless an earlier demo left one undecided.
 from dataclasses import dataclass
 from pathlib import Path
 
+from onceward.exit_codes import ExitCode
 from onceward.ports import Clock
 from onceward.wire.messages import OperationStatus, WorkflowStatus, WorkflowView
 from onceward_controller.cli.demo import crash, tools, words
@@ -18,7 +19,6 @@ from onceward_controller.cli.demo.person import Answer, Person
 from onceward_controller.cli.demo.place import Place
 from onceward_controller.cli.demo.stage import Stage
 from onceward_controller.cli.demo.worker import Crew
-from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.workflows import sheet as workflow_sheet
 
 POST, COPY = "post", "file"

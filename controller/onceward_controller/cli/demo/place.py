@@ -15,6 +15,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from onceward.exit_codes import ExitCode
 from onceward.wire.identifiers import WorkflowId
 from onceward.wire.limits import DAY_MS
 from onceward.wire.messages import CreateCredential
@@ -23,7 +24,6 @@ from onceward.wire.tokens import Role
 from onceward_controller import bootstrap
 from onceward_controller.cli import private_file
 from onceward_controller.cli.demo import tools
-from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.invocation import DEFAULT_WORKSPACE
 from onceward_controller.cli.refusal import Refusal
 

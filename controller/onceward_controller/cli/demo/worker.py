@@ -1,7 +1,9 @@
 """Worker processes on one workflow: one that is killed in the receipt window, and its successors.
 
-publish ──▶ the file is linked ──▶ the tool tells the demo ──▶ SIGKILL
-└─ and never returns, so no receipt is ever sent
+    publish ──▶ the file is linked ──▶ the tool tells the demo ──▶ SIGKILL
+                                       └─ and never returns, so no receipt is ever sent
+
+The process is a real one and so is the signal; only the moment is chosen.
 """
 
 import os
@@ -15,12 +17,12 @@ from typing import Any
 
 import msgspec
 
+from onceward.exit_codes import ExitCode
 from onceward.wire.identifiers import WorkflowId
 from onceward.wire.tokens import Role
 from onceward_controller.cli.demo import child, tools
 from onceward_controller.cli.demo.child import Child
 from onceward_controller.cli.demo.place import Place
-from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.refusal import Refusal
 
 TOOLS_FILE = Path(tools.__file__)

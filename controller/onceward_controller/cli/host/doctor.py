@@ -1,6 +1,6 @@
 """``onceward doctor``: is this host and its store fit to decide on leases?"""
 
-from onceward_controller.cli.exit_codes import ExitCode
+from onceward.exit_codes import ExitCode
 from onceward_controller.cli.host import place
 from onceward_controller.cli.invocation import Invocation, shared
 from onceward_controller.cli.refusal import Ended

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import UNSET, Struct, UnsetType
 
+from onceward.exit_codes import ExitCode
 from onceward_controller.cli import private_file
-from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.host import place, tokens
 from onceward_controller.cli.invocation import Invocation, shared
 from onceward_controller.cli.refusal import Refusal

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from onceward.exit_codes import ExitCode
 from onceward_controller.cli import profile
-from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.refusal import Refusal
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from onceward_controller.cli.exit_codes import ExitCode
+from onceward.exit_codes import ExitCode
 from onceward_controller.cli.refusal import Refusal
 
 if TYPE_CHECKING:

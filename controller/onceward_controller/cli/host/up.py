@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct
 
+from onceward.exit_codes import ExitCode
 from onceward.system import SystemClock
 from onceward.wire import limits
 from onceward.wire.problems import ProblemError
 from onceward_controller.cli import private_file, profile
 from onceward_controller.cli.connection import KEY_NAME, VAULT_NAME
-from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.host import place, tokens
 from onceward_controller.cli.host import running as hosting
 from onceward_controller.cli.invocation import DEFAULT_PROFILE, Invocation, shared

@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from onceward_controller.cli.exit_codes import ExitCode
+from onceward.exit_codes import ExitCode
 from onceward_controller.cli.refusal import Refusal
 from onceward_controller.cli.terminal.output import Output
 

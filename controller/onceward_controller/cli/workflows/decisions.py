@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
+from onceward.exit_codes import ExitCode
 from onceward.wire import codec, limits, messages
 from onceward.wire.identifiers import OperationName
 from onceward.wire.messages import OperationView, WorkflowView
 from onceward.wire.problems import InvalidError
 from onceward.wire.receipts import Outcome
-from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.invocation import Invocation, shared
 from onceward_controller.cli.refusal import Refusal
 from onceward_controller.cli.terminal import prompts

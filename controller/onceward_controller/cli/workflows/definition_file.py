@@ -3,11 +3,12 @@
 import sys
 from pathlib import Path
 
+from onceward import exit_codes
+from onceward.exit_codes import ExitCode
 from onceward.wire import codec, limits
 from onceward.wire.messages import CreateWorkflow
 from onceward.wire.problems import InvalidError
-from onceward_controller.cli import advice, exit_codes
-from onceward_controller.cli.exit_codes import ExitCode
+from onceward_controller.cli import advice
 from onceward_controller.cli.invocation import Invocation
 from onceward_controller.cli.refusal import Refusal
 

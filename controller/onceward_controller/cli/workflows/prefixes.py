@@ -3,10 +3,10 @@
 import re
 
 from onceward.controller import Controller
+from onceward.exit_codes import ExitCode
 from onceward.wire import limits
 from onceward.wire.identifiers import WorkflowId, WorkspaceName, is_workflow_id
 from onceward.wire.messages import WorkflowRow
-from onceward_controller.cli.exit_codes import ExitCode
 from onceward_controller.cli.invocation import Invocation
 from onceward_controller.cli.refusal import Refusal
 from onceward_controller.cli.terminal import words

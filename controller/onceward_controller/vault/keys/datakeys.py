@@ -42,10 +42,10 @@ class DataKeys:
         Raises:
             IntegrityError: It is not what was written, or its wrapping key is gone.
         """
-        wrapping = self._wrapping.get(read_header(stored, name=name).key_id)
+        key_id = read_header(stored, name=name).key_id
+        wrapping = self._wrapping.get(key_id)
         if wrapping is None:
             raise DamagedLogError("the data key is sealed under a key that the keyring lacks")
-        key_id = read_header(stored, name=name).key_id
         body = self.log(name).open(revision, stored, SealKey(key=wrapping, key_id=key_id))
         return SealKey(key=body, key_id=_KEY_ID)
 

@@ -19,18 +19,7 @@ from msgspec import Struct
 
 from onceward.sealing import Context, IntegrityError, Kind, open_sealed, seal
 from onceward_controller.vault.keys.derive import RootKeys
-from onceward_controller.vault.keys.key_file import UnlockError, create_key_file, read_key_file
-
-__all__ = [
-    "FileUnlocker",
-    "UnlockError",
-    "Unlocker",
-    "Wrapping",
-    "create_key_file",
-    "read_key_file",
-    "unwrap_root",
-    "wrap_root",
-]
+from onceward_controller.vault.keys.key_file import UnlockError, read_key_file
 
 _SCHEMA = 1
 

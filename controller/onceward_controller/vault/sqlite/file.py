@@ -108,7 +108,7 @@ def _connect(path: Path, busy_ms: int) -> sqlite3.Connection:
         isolation_level=None,
         check_same_thread=False,
     )
-    # The store says itself when the log is folded into the file (see ``sqlite.SqliteStore``).
+    # The store says itself when the log is folded into the file (see ``vault.sqlite.store``).
     connection.execute("PRAGMA wal_autocheckpoint=0")
     return connection
 

@@ -1,9 +1,9 @@
 """A store in one SQLite file, for embedded use; many threads and processes may share it.
 
-Writes go through group commit (``vault.sqlite.group_commit``) on one connection, flushed before they
-acknowledged (``synchronous=FULL``). Reads have connections of their own and never wait for a write.
-Between processes SQLite's own lock decides: a transaction that cannot begin within ``busy_ms`` has
-done nothing and says so.
+Writes go through group commit (``vault.sqlite.group_commit``) on one connection, flushed before
+they are acknowledged (``synchronous=FULL``). Reads have connections of their own and never wait for
+a write. Between processes SQLite's own lock decides: a transaction that cannot begin within
+``busy_ms`` has done nothing and says so.
 
 The log is folded into the file every 4 MiB by a FULL checkpoint of this one connection, never by
 SQLite itself. A FULL checkpoint holds the write lock while it copies, so that no other process can

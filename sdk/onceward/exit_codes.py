@@ -1,4 +1,8 @@
-"""What a script learns from the program's end; one row for each reaction."""
+"""What a script learns from the end of one of our programs; one number for each reaction.
+
+Both programs, the operator's and the worker's, end with these, and with the same one for the same
+refusal: a script that handles one handles the other.
+"""
 
 from enum import IntEnum
 
