@@ -22,8 +22,8 @@ from onceward.wire.problems import ProblemCode, ProblemError
 from onceward.wire.receipts import Outcome, Receipt
 from onceward.wire.tokens import Role
 from onceward_controller.vault import layout
+from onceward_controller.vault.keys.key_file import UnlockError
 from onceward_controller.vault.keys.keyring import NoVaultError
-from onceward_controller.vault.keys.unlockers import UnlockError
 from onceward_controller.vault.memory import MemoryStore
 from tests.support.services import ADMIN, DOCS, Agent, Site, chain, cold_head, warm_head
 

@@ -44,7 +44,7 @@ def test_every_command_that_is_told_of_exists(capfd: pytest.CaptureFixture[str])
 def test_the_definition_in_the_reference_is_one() -> None:
     [written] = re.findall(r"```json\n(.*?)```", REFERENCE, re.DOTALL)
     definition = msgspec.json.decode(written, type=messages.CreateWorkflow)
-    assert definitions.resolve(definition.operations)
+    assert definitions.resolve(definition.operations).operations
 
 
 def test_the_defaults_in_the_reference_are_the_real_ones() -> None:

@@ -8,8 +8,8 @@ import pytest
 from onceward.sealing import IntegrityError
 from onceward_controller.vault import layout
 from onceward_controller.vault.keys import keyring
+from onceward_controller.vault.keys.key_file import UnlockError
 from onceward_controller.vault.keys.keyring import NoVaultError, VaultExistsError
-from onceward_controller.vault.keys.unlockers import UnlockError
 from onceward_controller.vault.memory import MemoryStore
 from onceward_controller.vault.store import OutcomeUnknownError, UnavailableError
 from tests.support.ports import ManualClock, SeededEntropy

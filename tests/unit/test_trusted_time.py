@@ -210,7 +210,7 @@ def test_every_answer_that_bears_a_time_is_shown_to_trusted_time() -> None:
     ],
 )
 def test_the_time_of_a_read_counts_only_while_it_is_known_when_it_was_told(
-    took_ms: int, steps: int
+    pair: Pair, took_ms: int, steps: int
 ) -> None:
     class SlowLine(ForwardingStore):
         """Tells the time at the head of an answer whose body takes long."""
@@ -220,7 +220,6 @@ def test_the_time_of_a_read_counts_only_while_it_is_known_when_it_was_told(
             pair.host.pass_ms(took_ms)
             return found
 
-    pair = Pair()
     store = TimedStore(SlowLine(MemoryStore(pair.there)), pair.time, pair.host)
     store.create("name", b"body")
     pair.there.set(HOUR_MS)

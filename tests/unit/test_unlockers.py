@@ -7,14 +7,16 @@ import pytest
 from msgspec.structs import replace
 
 from onceward.sealing import read_header
-from onceward_controller.vault.keys.key_file import check_key_file
+from onceward_controller.vault.keys.key_file import (
+    UnlockError,
+    check_key_file,
+    create_key_file,
+    read_key_file,
+)
 from onceward_controller.vault.keys.unlockers import (
     FileUnlocker,
     Unlocker,
-    UnlockError,
     Wrapping,
-    create_key_file,
-    read_key_file,
     unwrap_root,
     wrap_root,
 )

@@ -2,10 +2,15 @@
 
     app             the commands, mounted; one place where every failure becomes words and a code
     invocation      options that every command takes, before or after its name
-    address         which controller, which token
-    connection      a controller to talk to: over HTTP, or a vault on this host
-    output          data on stdout, everything else on stderr
-    exit_codes      what a script learns
+    address         which controller, which token; profile and private_file, where they lie
+    connection      a controller to talk to: over HTTP (remote), or a vault on this host
+    failures        every failure as words and a code; advice, what to do next; refusal, the words
+    status          standing, what is found; status_sheet, the screen
+    credential      tokens
+    workflows/      looking, acting, deciding
+    host/           init, up, serve, doctor: for whoever holds the host
+    terminal/       data on stdout, everything else on stderr, and how it looks
+    demo/           a worker is killed, and nothing happens twice
 
 typer belongs to the controller's extra. Without it this package still imports, and says so.
 """

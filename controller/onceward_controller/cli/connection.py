@@ -19,9 +19,7 @@ from onceward.wire.problems import ProblemError
 from onceward_controller.cli import address, advice
 from onceward_controller.cli.invocation import Invocation
 from onceward_controller.cli.refusal import Refusal
-
-VAULT_NAME = "vault.db"
-KEY_NAME = "vault.key"
+from onceward_controller.settings import FolderStore
 
 
 @contextmanager
@@ -77,7 +75,7 @@ def require_vault(folder: Path) -> None:
     Raises:
         Refusal: There is none.
     """
-    if not (folder / VAULT_NAME).exists():
+    if not FolderStore(folder).file.exists():
         raise Refusal(
             ExitCode.NOT_FOUND,
             f"there is no vault in this folder: `{folder}`",

@@ -24,6 +24,7 @@ from onceward_controller.cli.invocation import Invocation, shared
 from onceward_controller.cli.refusal import Refusal
 from onceward_controller.cli.terminal import moments, prompts
 from onceward_controller.cli.workflows import prefixes
+from onceward_controller.settings import FolderStore
 
 credential_app = typer.Typer(
     no_args_is_help=True,
@@ -128,7 +129,7 @@ def _on_the_host(
     from onceward_controller.cli.host import tokens
 
     if invocation.vault is not None:
-        store, key_file = str(invocation.vault), invocation.vault / connection.KEY_NAME
+        store, key_file = str(invocation.vault), FolderStore(invocation.vault).key_file
     where = place.settings(store, key_file, endpoint_url)
     with place.opened(where) as service:
         controller = EmbeddedController(service, principal=connection.host_principal())

@@ -7,7 +7,7 @@ from onceward.wire.messages import RowClass
 from onceward_controller.cli.invocation import Invocation
 from onceward_controller.cli.standing import Status
 from onceward_controller.cli.terminal import moments, sheet, words
-from onceward_controller.cli.workflows import lines as workflow_list
+from onceward_controller.cli.workflows import lines
 
 RESOLUTION_MS = 2 * limits.SECOND_MS
 """The time of a reply has whole seconds, and the server that writes it sets it once a second."""
@@ -40,9 +40,9 @@ def draw(status: Status, invocation: Invocation, *, now_ms: int) -> Group:
     parts += [
         "",
         sheet.text(_waiting(waiting), sheet.ALARM),
-        workflow_list.draw_rows(shown, now_ms=now_ms),
+        lines.draw_rows(shown, now_ms=now_ms),
     ]
-    width = workflow_list.id_characters([row.id for row in shown])
+    width = lines.id_characters([row.id for row in shown])
     look = invocation.command("workflows", "show", shown[0].id[:width], in_workspace=True)
     parts += ["", sheet.text("Next, for the first of them:"), sheet.command([look])]
     if waiting > len(shown):

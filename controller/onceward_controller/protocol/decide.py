@@ -41,7 +41,8 @@ def decide(
     """
     match command:
         case commands.Begin(ask):
-            return _begun(workflow, ask, moment, naming)
+            licensed, verdict = _begun(workflow, ask, moment, naming)
+            return Transition(events=licensed, answer=verdict)
         case commands.Complete():
             return _completed(workflow, command, moment, naming)
         case commands.Renew():
@@ -76,9 +77,11 @@ def needs(workflow: Workflow, command: commands.Command) -> tuple[int, ...]:
             return ()
 
 
-def _begun(workflow: Workflow, ask: messages.Begin, moment: Moment, naming: Naming) -> Transition:
+def _begun(
+    workflow: Workflow, ask: messages.Begin, moment: Moment, naming: Naming
+) -> tuple[tuple[events.Event, ...], Verdict]:
     verdict = _judged(workflow, ask, moment)
-    return Transition(events=_licensed(workflow, verdict, ask, moment, naming), answer=verdict)
+    return _licensed(workflow, verdict, ask, moment, naming), verdict
 
 
 def _completed(
@@ -93,10 +96,8 @@ def _completed(
         # Judged as of the state that the receipt makes; the log gives the pair one revision.
         stamp = Stamp(revision=workflow.revision + 1, ms=moment.ms, safe=moment.safe)
         workflow = evolve(workflow, event, stamp)
-    then = _begun(workflow, ask, moment, naming)
-    assert not isinstance(then.answer, Filed | Noted), "a begin is answered by a verdict"
-    verdict: Verdict = then.answer  # type: ignore[assignment]  # narrowed by the assert above
-    return Transition(events=(*filed, *then.events), answer=Filed(standing, verdict))
+    licensed, verdict = _begun(workflow, ask, moment, naming)
+    return Transition(events=(*filed, *licensed), answer=Filed(standing, verdict))
 
 
 def _checked(workflow: Workflow, moment: Moment) -> Transition:

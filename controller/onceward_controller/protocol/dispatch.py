@@ -41,6 +41,20 @@ def judge(
     return verdict
 
 
+def judge_all(workflow: Workflow, *, moment: Moment) -> list[Verdict]:
+    """Answer for every operation, by index, as for a process that holds nothing.
+
+    Args:
+        workflow: The state; records of final operations must be at hand.
+        moment: When.
+    """
+    of_roots: dict[int, Verdict] = {}
+    return [
+        verdict_on(Question(workflow, at, "", moment, of_roots))
+        for at in range(len(workflow.plan.operations))
+    ]
+
+
 def judge_next(
     workflow: Workflow,
     *,

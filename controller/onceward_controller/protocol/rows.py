@@ -57,19 +57,19 @@ def has_moved(before: Row, after: Row) -> bool:
 
 def row(workflow: Workflow, *, now_ms: int) -> Row:
     """Return the line for the present state, which came about at ``now_ms``."""
-    row_class, at_ms, note = _place(workflow, now_ms)
+    status = workflow.status
+    row_class, at_ms, note = _place(workflow, status, now_ms)
     return Row(
         row_class=row_class,
         at_ms=at_ms,
         revision=workflow.revision,
-        status=workflow.status,
+        status=status,
         succeeded=workflow.progress.succeeded,
         note=note,
     )
 
 
-def _place(workflow: Workflow, now_ms: int) -> tuple[RowClass, int, str]:
-    status = workflow.status
+def _place(workflow: Workflow, status: WorkflowStatus, now_ms: int) -> tuple[RowClass, int, str]:
     if status in (WorkflowStatus.COMPLETED, WorkflowStatus.ABANDONED):
         return RowClass.DONE, now_ms, ""
     open_operations = workflow.progress.open.values()

@@ -11,7 +11,9 @@ absence is conclusive, and otherwise stopped for a person.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
+import msgspec
 from msgspec import Struct
 
 from onceward.wire import limits
@@ -31,20 +33,26 @@ POLL_MS = limits.SECOND_MS
 """When to ask again where nothing tells how long another's work will take."""
 
 
-class Question(Struct, frozen=True):
-    """One operation, asked about by one process at one moment."""
+class Question(Struct, frozen=True, dict=True):
+    """One operation, asked about by one process at one moment.
+
+    Attributes:
+        of_roots: What the table says of operations that others wait for, as far as it was asked
+            at this moment; shared by the questions about one workflow.
+    """
 
     workflow: Workflow
     at: int
     request_id: str
     moment: Moment
+    of_roots: dict[int, Verdict] = msgspec.field(default_factory=dict)
 
-    @property
+    @cached_property
     def operation(self) -> Operation:
         """What is recorded about it."""
         return self.workflow.operation(self.at)
 
-    @property
+    @cached_property
     def definition(self) -> OperationDefinition:
         """What the plan says about it."""
         return self.workflow.plan.definition(self.at)
@@ -128,8 +136,10 @@ def _predecessors(question: Question) -> Verdict | None:
     for at in workflow.roots[question.at]:
         if workflow.is_finished(at):
             return _because(question, StopReason.PREDECESSOR_STOPPED, at)
-        root = Question(workflow, at, question.request_id, question.moment)
-        verdict = _first(_ROWS_OF_ROOTS, root)
+        verdict = question.of_roots.get(at)
+        if verdict is None:
+            root = Question(workflow, at, question.request_id, question.moment)
+            verdict = question.of_roots[at] = _first(_ROWS_OF_ROOTS, root)
         if isinstance(verdict, Stop):
             return _because(question, StopReason.PREDECESSOR_NEEDS_DECISION, at)
         running = at if running is None else running

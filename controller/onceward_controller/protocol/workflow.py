@@ -118,9 +118,11 @@ class Workflow(Struct, frozen=True, dict=True):
     @property
     def is_given_up(self) -> bool:
         """Whether all that has not succeeded was abandoned, or waits for what was."""
-        if all(each.succeeded for each in self.progress.finished.values()):
-            return False  # What lies on pages has succeeded.
-        return all(
+        progress = self.progress
+        finals = len(progress.finished) + sum(page.count for page in progress.pages)
+        if finals == progress.succeeded:
+            return False  # Nothing was abandoned: the usual case, told without a look at each.
+        return not all(each.succeeded for each in progress.finished.values()) and all(
             self.is_finished(at) or any(map(self.is_finished, self.roots.get(at, ())))
             for at in self.plan.order
         )
@@ -133,7 +135,8 @@ class Workflow(Struct, frozen=True, dict=True):
     def is_refused(self, operation: Operation) -> bool:
         """Return whether an open operation is not executed for good, but for a person's word."""
         return (
-            not operation.is_blocked
+            operation.refusals > 0
+            and not operation.is_blocked
             and not operation.is_uncertain
             and operation.settled_status is OperationStatus.NOT_EXECUTED
             and not operation.may_execute_again(self.plan.definition(operation.at))

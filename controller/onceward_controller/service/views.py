@@ -1,6 +1,9 @@
 """A workflow as people see it: everything that is known, and what would happen next."""
 
-from copy import deepcopy
+from typing import assert_never
+
+import msgspec
+from msgspec import Struct
 
 from onceward.wire.decisions import Mode
 from onceward.wire.identifiers import OperationName, WorkflowKey, WorkspaceName
@@ -14,7 +17,7 @@ from onceward.wire.messages import (
 from onceward.wire.receipts import Receipt
 from onceward_controller.protocol import answers
 from onceward_controller.protocol.clockguard import Moment
-from onceward_controller.protocol.dispatch import judge
+from onceward_controller.protocol.dispatch import judge_all
 from onceward_controller.protocol.operation import Attempt
 from onceward_controller.protocol.workflow import Workflow
 from onceward_controller.service import wording
@@ -38,6 +41,7 @@ def workflow_view(vault: Vault, head: Head, moment: Moment) -> WorkflowView:
         workflow = workflow.thawed(recorded.operation)
         if recorded.operation.settlement is not None:
             receipts[recorded.operation.at] = wording.receipt(vault, head, recorded)
+    drawing = _Drawing(vault, workflow, moment, judge_all(workflow, moment=moment), receipts)
     return WorkflowView(
         id=identity.id,
         workspace=WorkspaceName(identity.workspace),
@@ -46,9 +50,7 @@ def workflow_view(vault: Vault, head: Head, moment: Moment) -> WorkflowView:
         revision=head.tip.revision,
         definition_digest=workflow.plan.digest,
         created_ms=identity.created_ms,
-        operations=tuple(
-            _operation(vault, workflow, at, moment, receipts.get(at)) for at in indexes
-        ),
+        operations=tuple(map(drawing.operation, indexes)),
         label=identity.label,
         tags=identity.tags,
     )
@@ -70,34 +72,43 @@ def row_view(summary: Summary) -> WorkflowRow:
     )
 
 
-def _operation(
-    vault: Vault, workflow: Workflow, at: int, moment: Moment, receipt: Receipt | None
-) -> OperationView:
-    definition, record = workflow.plan.definition(at), workflow.operation(at)
-    verdict = judge(workflow, at, request_id="", moment=moment)
-    following, detail = _next(verdict)
-    return OperationView(
-        name=OperationName(definition.name),
-        operation_id=workflow.plan.operation_id(at, vault.naming),
-        tool=definition.tool,
-        version=definition.version,
-        destination=definition.destination,
-        capability=definition.capability,
-        guarantee=definition.capability.guarantee,
-        timeout_ms=definition.timeout_ms,
-        lease_ms=definition.lease_ms,
-        max_in_flight_ms=definition.max_in_flight_ms,
-        after=tuple(OperationName(name) for name in definition.after or ()),
-        status=record.status(moment.ms),
-        next=following,
-        detail=detail,
-        arguments=deepcopy(definition.arguments),  # An embedded caller may change what it gets.
-        arguments_payload=definition.arguments_payload,
-        attempts=tuple(_attempt(attempt) for attempt in record.attempts),
-        receipt=receipt,
-        assurance=None if record.settlement is None else record.settlement.assurance,
-        double_effect_suspected=record.is_double_suspected,
-    )
+class _Drawing(Struct, frozen=True):
+    """What the view of each operation is drawn from; lists are by index."""
+
+    vault: Vault
+    workflow: Workflow
+    moment: Moment
+    verdicts: list[answers.Verdict]
+    receipts: dict[int, Receipt]
+
+    def operation(self, at: int) -> OperationView:
+        """Return one operation."""
+        plan, record = self.workflow.plan, self.workflow.operation(at)
+        definition = plan.definition(at)
+        following, detail = _next(self.verdicts[at])
+        return OperationView(
+            name=OperationName(definition.name),
+            operation_id=plan.operation_id(at, self.vault.naming),
+            tool=definition.tool,
+            version=definition.version,
+            destination=definition.destination,
+            capability=definition.capability,
+            guarantee=definition.capability.guarantee,
+            timeout_ms=definition.timeout_ms,
+            lease_ms=definition.lease_ms,
+            max_in_flight_ms=definition.max_in_flight_ms,
+            after=tuple(OperationName(name) for name in definition.after or ()),
+            status=record.status(self.moment.ms),
+            next=following,
+            detail=detail,
+            # An embedded caller may change what it is given.
+            arguments=msgspec.to_builtins(definition.arguments),
+            arguments_payload=definition.arguments_payload,
+            attempts=tuple(map(_attempt, record.attempts)),
+            receipt=self.receipts.get(at),
+            assurance=None if record.settlement is None else record.settlement.assurance,
+            double_effect_suspected=record.is_double_suspected,
+        )
 
 
 def _next(verdict: answers.Verdict) -> tuple[str, str]:
@@ -112,6 +123,8 @@ def _next(verdict: answers.Verdict) -> tuple[str, str]:
             return reason.value, detail
         case answers.Done():
             return "done", ""
+        case _:
+            assert_never(verdict)
 
 
 _PROMISES = {

@@ -54,8 +54,8 @@ class Workflows:
         """
         caller.require(Action.CREATE)
         caller.require_workspace(workspace)
-        operations = _resolved(body.operations)
-        digest = definitions.digest(operations)
+        resolved = _resolved(body.operations)
+        operations, digest = resolved.operations, resolved.digest
         workflow = self._vault.naming.workflow_id(workspace, OPERATOR_AUTHORITY, body.key)
         with told_to_the_caller():
             self._payloads.require(workflow, operations)
@@ -191,7 +191,7 @@ class Workflows:
         return moment(self._vault.time.read(), high_water_ms=high_water_ms)
 
 
-def _resolved(operations: definitions.Operations) -> definitions.Operations:
+def _resolved(operations: definitions.Operations) -> definitions.Resolved:
     try:
         return definitions.resolve(operations)
     except definitions.DefinitionError as error:

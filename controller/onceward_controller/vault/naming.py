@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from onceward.wire.identifiers import LeaseToken, OperationId, WorkflowId
 from onceward_controller.vault import layout
-from onceward_controller.vault.keys.derive import RootKeys, name
+from onceward_controller.vault.keys.derive import RootKeys, name, tag
 from onceward_controller.vault.layout import Drawer
 
 _REMEMBERED = 4096
@@ -56,8 +56,8 @@ class VaultNaming:
         return OperationId(f"op_{self._id('operation', workflow, digest, operation)}")
 
     def _lease_token(self, operation: OperationId, attempt: int, request_id: str) -> LeaseToken:
-        derived = name(self._root.lease_tokens, operation, str(attempt), request_id)
-        return LeaseToken(f"lt_{derived}")
+        derived = tag(self._root.lease_tokens, operation, str(attempt), request_id)
+        return LeaseToken(f"lt_{derived.hex()}")
 
     def _workflow_log(self, workflow: WorkflowId) -> str:
         return layout.log_name(Drawer.WORKFLOW, self._opaque("workflow", workflow))

@@ -6,6 +6,7 @@ exactly when they mean the same, and orders the operations so that each comes af
 waits for. The digest of the resolved definition is part of every operation's id.
 """
 
+import hashlib
 import heapq
 from typing import Annotated, Any
 
@@ -112,14 +113,23 @@ class OperationDefinition(Struct, frozen=True, forbid_unknown_fields=True):
 Operations = tuple[OperationDefinition, ...]
 
 
-def resolve(operations: Operations) -> Operations:
+class Resolved(Struct, frozen=True):
+    """A definition with every default written out.
+
+    Attributes:
+        operations: As sent, in the same order, each with its ``after`` spelled out.
+        digest: SHA-256 (hex) of the operations as canonical JSON.
+    """
+
+    operations: Operations
+    digest: str
+
+
+def resolve(operations: Operations) -> Resolved:
     """Write every default out and check what the shape alone cannot.
 
     Args:
         operations: As sent, 1 to ``limits.OPERATIONS_MAX`` of them.
-
-    Returns:
-        The same operations in the same order, each with its ``after`` spelled out.
 
     Raises:
         DefinitionError: A name is used twice or unknown, the order is cyclic, a payload stands
@@ -139,14 +149,10 @@ def resolve(operations: Operations) -> Operations:
         _resolve_one(operation, names[position - 1 : position] if position else [])
         for position, operation in enumerate(operations)
     )
-    _check_size(resolved)
     order(resolved)
-    return resolved
-
-
-def digest(operations: Operations) -> str:
-    """Return the SHA-256 (hex) of resolved operations as canonical JSON."""
-    return canonical.digest(as_json(operations))
+    written = canonical.encode(as_json(resolved))
+    _check_size(len(written) - sum(map(_arguments_bytes, resolved)))
+    return Resolved(operations=resolved, digest=hashlib.sha256(written).hexdigest())
 
 
 def as_json(operations: Operations) -> list[dict[str, Any]]:
@@ -228,7 +234,7 @@ def _resolve_one(operation: OperationDefinition, previous: list[str]) -> Operati
         raise DefinitionError(
             "arguments_twice", f"operation `{operation.name}` has inline arguments and a payload"
         )
-    size = len(canonical.encode(operation.arguments))
+    size = _arguments_bytes(operation)
     if size > limits.ARGUMENTS_BYTES_MAX:
         raise DefinitionError(
             "arguments_too_large",
@@ -239,9 +245,11 @@ def _resolve_one(operation: OperationDefinition, previous: list[str]) -> Operati
     return msgspec.structs.replace(operation, after=after)
 
 
-def _check_size(operations: Operations) -> None:
-    bare = tuple(msgspec.structs.replace(operation, arguments={}) for operation in operations)
-    size = len(canonical.encode(as_json(bare)))
+def _arguments_bytes(operation: OperationDefinition) -> int:
+    return len(canonical.encode(operation.arguments))
+
+
+def _check_size(size: int) -> None:
     if size > limits.DEFINITION_BYTES_MAX:
         raise DefinitionError(
             "definition_too_large",

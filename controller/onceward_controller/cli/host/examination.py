@@ -18,7 +18,6 @@ from onceward.sealing import IntegrityError
 from onceward.system import SystemClock, SystemEntropy, ThreadSpawner
 from onceward.wire import limits
 from onceward_controller import bootstrap
-from onceward_controller.cli.connection import VAULT_NAME
 from onceward_controller.cli.host import place
 from onceward_controller.cli.terminal import moments
 from onceward_controller.settings import FolderStore, Settings
@@ -72,7 +71,7 @@ def examine(where: Settings) -> Report:
     findings = [_versions(), _key_file(where)]
     if isinstance(where.store, FolderStore):
         folder = where.store.folder
-        if not (folder / VAULT_NAME).exists():
+        if not where.store.file.exists():
             init = f"make one: onceward init --store {folder}"
             findings.append(Finding("vault", ok=False, seen=f"none in {folder}", fix=init))
             return Report(store=place.name_of(where), findings=tuple(findings))

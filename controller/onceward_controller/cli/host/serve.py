@@ -5,8 +5,7 @@ from typing import Annotated
 import typer
 
 from onceward_controller.cli.connection import require_vault
-from onceward_controller.cli.host import place
-from onceward_controller.cli.host import running as hosting
+from onceward_controller.cli.host import place, running
 from onceward_controller.cli.invocation import Invocation, shared
 
 
@@ -33,13 +32,13 @@ def serve(
 
     if isinstance(where.store, FolderStore):
         require_vault(where.store.folder)
-    with hosting.ended_by_sigterm(), hosting.listen(where.host, where.port) as listener:
+    with running.ended_by_sigterm(), running.listen(where.host, where.port) as listener:
         invocation.output.detail(f"opening the vault: store=`{place.name_of(where)}`")
         service = bootstrap.open_controller(where)
         try:
-            url, name = hosting.url_of(listener), place.name_of(where)
+            url, name = running.url_of(listener), place.name_of(where)
             invocation.output.note(f"controller {url}, store {name}; SIGTERM ends it")
-            hosting.host(service, where, listener)
+            running.host(service, where, listener)
         finally:
             service.close()
             invocation.output.note("controller ended; everything is durable")

@@ -11,12 +11,11 @@ from onceward.system import SystemClock
 from onceward.wire import limits
 from onceward.wire.problems import ProblemError
 from onceward_controller.cli import private_file, profile
-from onceward_controller.cli.connection import KEY_NAME, VAULT_NAME
-from onceward_controller.cli.host import place, tokens
-from onceward_controller.cli.host import running as hosting
+from onceward_controller.cli.host import place, running, tokens
 from onceward_controller.cli.invocation import DEFAULT_PROFILE, Invocation, shared
 from onceward_controller.cli.profile import Profile
 from onceward_controller.cli.refusal import Refusal
+from onceward_controller.settings import FolderStore
 
 if TYPE_CHECKING:
     from onceward_controller.service.service import Service
@@ -54,22 +53,22 @@ def up(
     folder = (data or profile.default_data()).absolute()
     _make_folder(folder)
     where = place.settings(
-        str(folder), folder / KEY_NAME, endpoint_url=None, host=LOOPBACK, port=port
+        str(folder), FolderStore(folder).key_file, endpoint_url=None, host=LOOPBACK, port=port
     )
-    is_new = not (folder / VAULT_NAME).exists()
+    is_new = not FolderStore(folder).file.exists()
     _require_free(invocation.profile, folder)
     with (
-        hosting.ended_by_sigterm(),
+        running.ended_by_sigterm(),
         profile.serving(folder, SystemClock()),
-        hosting.listen(LOOPBACK, where.port) as listener,
+        running.listen(LOOPBACK, where.port) as listener,
     ):
         from onceward_controller.bootstrap import open_embedded_service
 
         service = open_embedded_service(folder)
         try:
-            known = _admitted(service, invocation.profile, folder, hosting.url_of(listener))
+            known = _admitted(service, invocation.profile, folder, running.url_of(listener))
             _announce(invocation, known, is_new=is_new)
-            hosting.host(service, where, listener)
+            running.host(service, where, listener)
         finally:
             service.close()
             invocation.output.note("controller ended; everything is durable")

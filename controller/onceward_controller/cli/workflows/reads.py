@@ -57,9 +57,9 @@ def list_workflows(
         output.note(f"nothing here: workspace=`{invocation.workspace}`")
         output.note("  next: onceward workflows create FILE, or look elsewhere: --workspace NAME")
     if page.rows or output.is_json:
-        from onceward_controller.cli.workflows import lines as workflow_list
+        from onceward_controller.cli.workflows import lines
 
-        output.data(page, lambda: workflow_list.draw_rows(page.rows, now_ms=now_ms))
+        output.data(page, lambda: lines.draw_rows(page.rows, now_ms=now_ms))
     if page.damaged:
         output.note(f"rows that are not what was written, and not shown: {page.damaged}")
         output.note("  a workflow is whole without its row: open it by its id or --key")
@@ -97,9 +97,9 @@ def history(
             while every and page.after:
                 further = controller.history(found, after=page.after)
                 page = messages.HistoryPage(page.changes + further.changes, further.after)
-    from onceward_controller.cli.workflows import lines as workflow_list
+    from onceward_controller.cli.workflows import lines
 
-    invocation.output.data(page, lambda: workflow_list.draw_changes(page.changes))
+    invocation.output.data(page, lambda: lines.draw_changes(page.changes))
     if page.after:
         again = invocation.command("workflows", "history", found, "--after", str(page.after))
         invocation.output.note(f"there is more: --all, or\n  {again}")

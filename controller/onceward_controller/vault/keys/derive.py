@@ -104,16 +104,26 @@ class RootKeys:
         return HKDFExpand(SHA512(), KEY_BYTES, info).derive(self._root)
 
 
+def tag(label_key: bytes, *fields: str) -> bytes:
+    """Return the ``NAME_BYTES`` bytes that stand for ``fields`` under one of the root's keys.
+
+    Args:
+        label_key: A key of ``RootKeys``; its purpose says what kind of tag it is.
+        fields: Text of any length. Their boundaries count: ("ab", "c") is not ("a", "bc").
+    """
+    framed = frame(*(field.encode("utf-8") for field in fields))
+    return hmac.digest(label_key, framed, "sha256")[:NAME_BYTES]
+
+
 def name(label_key: bytes, *fields: str) -> str:
     """Return what ``fields`` are called under one of the root's keys.
 
     Args:
-        label_key: A key of ``RootKeys``; its purpose says what kind of name it is.
-        fields: Text of any length. Their boundaries count: ("ab", "c") is not ("a", "bc").
+        label_key: As for ``tag``.
+        fields: As for ``tag``.
 
     Returns:
         32 characters of lowercase base32hex, 160 bits, which tell nothing of the fields to whoever
         lacks the key.
     """
-    framed = frame(*(field.encode("utf-8") for field in fields))
-    return base32hex.encode(hmac.digest(label_key, framed, "sha256")[:NAME_BYTES])
+    return base32hex.encode(tag(label_key, *fields))

@@ -20,7 +20,8 @@ from onceward_controller.vault.commit import create_once
 from onceward_controller.vault.damage import DamagedLogError
 from onceward_controller.vault.keys.datakeys import KEY_BYTES
 from onceward_controller.vault.keys.derive import RootKeys
-from onceward_controller.vault.keys.unlockers import Unlocker, UnlockError, Wrapping
+from onceward_controller.vault.keys.key_file import UnlockError
+from onceward_controller.vault.keys.unlockers import Unlocker, Wrapping
 from onceward_controller.vault.store import ConflictError, Store
 
 VAULT_ID_BYTES = 16

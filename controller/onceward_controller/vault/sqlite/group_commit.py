@@ -25,6 +25,8 @@ from onceward_controller.vault.store import OutcomeUnknownError, RefusedError, S
 
 Write = TypeVar("Write")
 
+_COMPANIONS_MIN = 4
+"""Writes of one commit from which the next leader waits for as many."""
 _GATHERING_S = 0.0005
 """Longest wait for those who wrote last time, in seconds; one wait is lost when they stay away."""
 
@@ -117,7 +119,8 @@ class GroupCommit(Generic[Write]):
             with self._mutex:
                 self._gathered.wait_for(self._has_gathered, timeout=_GATHERING_S)
                 batch, self._waiting = self._waiting, batch
-                self._expected = len(batch)
+                # Two that met by chance are no pair: a single stream waits for nobody.
+                self._expected = len(batch) if len(batch) >= _COMPANIONS_MIN else 1
             failures = self._commit([ticket.write for ticket in batch])
         finally:
             for position, ticket in enumerate(batch):
