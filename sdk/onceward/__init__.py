@@ -69,25 +69,14 @@ _HOMES = {
     "onceward.asynchronous": ("AsyncClient",),
     "onceward.call": ("Call",),
     "onceward.client": ("Client",),
-    "onceward.errors": (
-        "ConflictError",
-        "DamagedError",
-        "DeniedError",
-        "InvalidError",
-        "LocalReason",
-        "NotExecuted",
-        "NotFoundError",
-        "ProblemError",
-        "SpoolError",
-        "Stopped",
-        "UnavailableError",
-        "UnknownWriteError",
-    ),
     "onceward.tools": ("Retry", "Tool", "tool"),
     "onceward.wire.decisions": ("Mode", "StopReason", "WaitReason"),
     "onceward.wire.receipts": ("Outcome", "Receipt", "ResultOmitted"),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+# A public name with no home above is one of those that an agent catches or raises.
+_HOME_OF = dict.fromkeys(__all__, "onceward.errors") | {
+    name: home for home, names in _HOMES.items() for name in names
+}
 
 
 def __getattr__(name: str) -> object:

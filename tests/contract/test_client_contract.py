@@ -1,82 +1,16 @@
 """What every client keeps, whether its controller is in this process or behind HTTP."""
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
 import onceward as ow
 from onceward.client import Client
-from onceward.controller import Controller
-from onceward.embedded import open_embedded
-from onceward.system import SystemClock
-from onceward.transport import HttpController
-from onceward.wire.identifiers import WorkspaceName
 from onceward.wire.limits import ARGUMENTS_BYTES_MAX, KIB
 from onceward.wire.messages import OperationStatus, RowClass, WorkflowStatus
-from onceward.wire.secrets import Secret
-from tests.support.http_controller import running_controller
-from tests.support.scripted_controller import FaultyController
-
-Open = Callable[[], Controller]
-
-
-@pytest.fixture(params=["embedded", "http"])
-def open_controller(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
-    """Opens controllers of one and the same vault."""
-    if request.param == "embedded":
-        yield lambda: open_embedded(tmp_path / "vault")
-        return
-    with running_controller(tmp_path / "vault") as (url, token):
-        yield lambda: HttpController(
-            url, Secret(token), workspace=WorkspaceName("default"), clock=SystemClock()
-        )
-
-
-@pytest.fixture
-def connect(open_controller: Open) -> Iterator[Callable[[], Client]]:
-    with ExitStack() as clients:
-        yield lambda: clients.enter_context(Client.over(open_controller()))
-
-
-@pytest.fixture
-def client(connect: Callable[[], Client]) -> Client:
-    return connect()
-
-
-class Destination:
-    """Where effects happen; it forgets none."""
-
-    def __init__(self) -> None:
-        self.effects: list[str] = []
-
-    def put(self, call: ow.Call) -> ow.Receipt:
-        self.effects.append(call.operation_id)
-        return call.succeeded(effect_id=call.operation_id, result=dict(call.arguments))
-
-    def find(self, call: ow.Call) -> ow.Receipt:
-        if call.operation_id in self.effects:
-            return call.succeeded(effect_id=call.operation_id, result="found")
-        return call.not_executed("not there")
-
-
-@pytest.fixture
-def destination() -> Destination:
-    return Destination()
-
-
-@pytest.fixture
-def upload(destination: Destination) -> ow.Tool:
-    return ow.Tool("upload", execute=destination.put, destination="s3://reports")
-
-
-def created(client: Client, key: str, *names: str, tool: ow.Tool) -> str:
-    """Return the id of an enabled workflow of one tool."""
-    work = client.create(key, [tool.operation(name, {"name": name}) for name in names])
-    client.enable(work.id)
-    return work.id
+from tests.support.destination import Destination, created
+from tests.support.faulty_controller import FaultyController
+from tests.support.open_controllers import Open
 
 
 def test_the_same_key_and_operations_are_the_same_workflow(client: Client, upload: ow.Tool) -> None:

@@ -41,7 +41,14 @@ from tests.support.scripted_http import Answer, Reset, ScriptedServer, Step, scr
 
 TOOLS = '''
 import os
+import signal
+import threading
 import onceward as ow
+
+# Handlers run on the main thread, the lowest number first: once this one has run, so has that of
+# any signal which the worker was sent before.
+handled = threading.Event()
+signal.signal(signal.SIGWINCH, lambda *_: handled.set())
 
 @ow.tool("look")
 def look(call: ow.Call) -> ow.Receipt:
@@ -55,6 +62,8 @@ def hold(call: ow.Call) -> ow.Receipt:
     running, may_end = os.environ["HOLD"].split()
     os.write(int(running), b"!")
     os.read(int(may_end), 1)
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGWINCH)
+    handled.wait()
     return call.succeeded(result="held")
 
 @ow.tool("vague")

@@ -13,6 +13,13 @@ class InterruptedOnceError(Exception):
     """What the main thread is interrupted by, in the place of ``KeyboardInterrupt``."""
 
 
+def interrupt_main() -> None:
+    """Do to this process what Ctrl-C does."""
+    main = threading.main_thread().ident
+    assert main is not None
+    signal.pthread_kill(main, signal.SIGINT)
+
+
 @contextmanager
 def one_interrupt_when(is_time: Callable[[], bool]) -> Iterator[None]:
     """Interrupt the main thread once, in whatever it waits for, as Ctrl-C would."""

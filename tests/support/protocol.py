@@ -96,7 +96,9 @@ def draft(*operations: OperationDefinition) -> Workflow:
     )
     return create(
         events.Created(
-            identity=identity, operations=definitions.resolve(operations).operations, digest="digest"
+            identity=identity,
+            operations=definitions.resolve(operations).operations,
+            digest="digest",
         )
     )
 

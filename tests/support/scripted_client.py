@@ -12,6 +12,8 @@ from onceward.system import ThreadSpawner
 from tests.support.ports import ManualClock, SeededEntropy
 
 ORIGIN = "http://127.0.0.1:1"
+SOON_MS = 20
+"""A timeout: the tool that waits for it is told, so that no test waits for longer than this."""
 
 
 @contextmanager

@@ -4,15 +4,13 @@
     controller.script("begin", grant(), lost(), ...)
 
 A reply is a value to return, an exception to raise, or a function of the request's body. A verb
-that was not scripted may not be used. ``FaultyController`` stands before one that keeps its
-promises and loses replies.
+that was not scripted may not be used.
 """
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-from onceward.controller import Controller
 from onceward.wire import base32hex, messages
 from onceward.wire.decisions import (
     Decision,
@@ -36,6 +34,7 @@ from onceward.wire.identifiers import (
 )
 from onceward.wire.messages import Completed, Standing
 from onceward.wire.problems import ProblemCode, UnavailableError, UnknownWriteError
+from onceward.wire.receipts import Receipt
 
 WORKFLOW = WorkflowId("wf_" + "0" * 32)
 NOW_MS = 1_800_000_000_000
@@ -130,6 +129,17 @@ class ScriptedController:
     def verbs(self) -> list[str]:
         return [verb for verb, _ in self.asked]
 
+    @property
+    def receipts(self) -> list[Receipt]:
+        """Every receipt that was sent, in order."""
+        return [body.receipt for body in self.bodies("complete")]
+
+    @property
+    def receipt(self) -> Receipt:
+        """The one receipt that was sent."""
+        (receipt,) = self.receipts
+        return receipt
+
     def _reply(self, verb: str, body: object, shape: type[T]) -> T:
         self.asked.append((verb, body))
         replies = self._script.get(verb)
@@ -211,41 +221,3 @@ class ScriptedController:
 
     def close(self) -> None:
         self.is_closed = True
-
-
-class FaultyController:
-    """Fails the scripted calls of a working controller, before or after they took effect.
-
-    Attributes:
-        counts: How often each verb took effect.
-    """
-
-    def __init__(self, controller: Controller) -> None:
-        self._controller = controller
-        self._faults: dict[str, deque[bool | None]] = {}
-        self.counts: Counter[str] = Counter()
-
-    @property
-    def controller(self) -> Controller:
-        """This, as what it stands before; the type checker cannot see through ``__getattr__``."""
-        return cast("Controller", self)
-
-    def lose(self, verb: str, *, after_effect: bool, calls_before: int = 0) -> None:
-        """Let ``calls_before`` calls of ``verb`` through, then lose one."""
-        self._faults.setdefault(verb, deque()).extend([*[None] * calls_before, after_effect])
-
-    def __getattr__(self, verb: str) -> Callable[..., object]:
-        method = getattr(self._controller, verb)
-
-        def call(*positional: object, **named: object) -> object:
-            faults = self._faults.get(verb)
-            after_effect = faults.popleft() if faults else None
-            if after_effect is False:
-                raise lost()
-            reply = method(*positional, **named)
-            self.counts[verb] += 1
-            if after_effect:
-                raise lost()
-            return reply
-
-        return call

@@ -1,7 +1,6 @@
 """Asking for grants, and giving back what was not used or not heard of."""
 
 import hashlib
-from collections.abc import Iterator
 
 import pytest
 
@@ -9,15 +8,12 @@ import onceward as ow
 from onceward.client import Client
 from onceward.runner import LATE_GRANTS_MAX
 from onceward.wire import messages
-from onceward.wire.capabilities import Capability
-from onceward.wire.decisions import Granted, Query, Reuse
+from onceward.wire.decisions import Granted, Query
 from onceward.wire.definitions import PayloadRef
-from onceward.wire.identifiers import OperationName, WorkflowKey, WorkspaceName
-from onceward.wire.messages import OperationStatus, OperationView, Release
+from onceward.wire.messages import OperationStatus, Release
 from onceward.wire.problems import ProblemCode, problem
-from onceward.wire.receipts import Assurance
+from tests.support.earlier_runs import reuse, view
 from tests.support.ports import ManualClock
-from tests.support.scripted_client import client_of, uploader
 from tests.support.scripted_controller import (
     WORKFLOW,
     ScriptedController,
@@ -25,77 +21,9 @@ from tests.support.scripted_controller import (
     done,
     grant,
     lost,
-    operation_id,
     stop,
     unreachable,
 )
-
-
-@pytest.fixture
-def controller() -> ScriptedController:
-    return ScriptedController()
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def client(controller: ScriptedController, clock: ManualClock) -> Iterator[Client]:
-    with client_of(controller, clock) as client:
-        yield client
-
-
-@pytest.fixture
-def made() -> list[ow.Call]:
-    return []
-
-
-@pytest.fixture
-def upload(made: list[ow.Call]) -> ow.Tool:
-    return uploader(made)
-
-
-def succeeded(name: str, result: object = None) -> ow.Receipt:
-    return ow.Receipt(ow.Outcome.SUCCEEDED, operation_id(name), result=result)
-
-
-def reuse(name: str, result: object = None) -> Reuse:
-    return Reuse(
-        OperationName(name), operation_id(name), succeeded(name, result), Assurance.HOST_REPORTED
-    )
-
-
-def view(*names: str, status: OperationStatus, receipts: bool = False) -> messages.WorkflowView:
-    return messages.WorkflowView(
-        id=WORKFLOW,
-        workspace=WorkspaceName("default"),
-        key=WorkflowKey("k"),
-        status=messages.WorkflowStatus.COMPLETED,
-        revision=7,
-        definition_digest="0" * 64,
-        created_ms=0,
-        operations=tuple(
-            OperationView(
-                name=OperationName(name),
-                operation_id=operation_id(name),
-                tool="upload",
-                version="1",
-                destination="",
-                capability=Capability(),
-                guarantee="at most once",
-                timeout_ms=1,
-                lease_ms=1,
-                max_in_flight_ms=1,
-                after=(),
-                status=status,
-                next="reuse",
-                receipt=succeeded(name, f"seen {name}") if receipts else None,
-            )
-            for name in names
-        ),
-    )
 
 
 def test_every_grant_is_asked_for_under_a_request_id_of_its_own(

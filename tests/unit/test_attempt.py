@@ -1,9 +1,8 @@
 """One call: its timeout, its cancellation, and answers that come when nobody waits any more."""
 
 import errno
-import signal
 import threading
-from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import cast
 
@@ -12,48 +11,18 @@ import pytest
 import onceward as ow
 from onceward.client import Client
 from onceward.spool import Spool, SpooledReceipt
-from onceward.wire.messages import Complete, Renew, Renewed
+from onceward.wire.messages import Renew, Renewed
 from onceward.wire.problems import ProblemCode, problem
+from tests.support.interrupts import interrupt_main
 from tests.support.ports import ManualClock, SeededEntropy
-from tests.support.scripted_client import client_of
-from tests.support.scripted_controller import (
-    WORKFLOW,
-    ScriptedController,
-    accepted,
-    grant,
-    stop,
-)
-
-# A tool that waits to be told is told, so that no test waits for longer than this.
-SOON_MS = 20
+from tests.support.scripted_client import SOON_MS, client_of
+from tests.support.scripted_controller import WORKFLOW, ScriptedController, accepted, grant, stop
+from tests.support.spools import opened
 
 
 @pytest.fixture
-def controller() -> ScriptedController:
-    return ScriptedController()
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def spool(tmp_path: Path, clock: ManualClock) -> Spool:
-    return Spool.open(tmp_path / "spool", clock=clock, entropy=SeededEntropy())
-
-
-@pytest.fixture
-def client(controller: ScriptedController, clock: ManualClock, spool: Spool) -> Iterator[Client]:
-    with client_of(controller, clock, spool=spool) as client:
-        yield client
-
-
-def told(controller: ScriptedController) -> ow.Receipt:
-    """The one receipt that was sent."""
-    (body,) = controller.bodies("complete")
-    assert isinstance(body, Complete)
-    return body.receipt
+def client(spooling_client: Client) -> Client:
+    return spooling_client
 
 
 def test_a_tool_that_says_nothing_in_time_is_told_and_reported_as_unknown(
@@ -74,12 +43,12 @@ def test_a_tool_that_says_nothing_in_time_is_told_and_reported_as_unknown(
         client.run_operation(WORKFLOW, "upload", [upload])
 
     assert was_told.wait(10)
-    assert told(controller).outcome is ow.Outcome.UNKNOWN
-    assert told(controller).reason == f"timed out after {SOON_MS} ms"
+    assert controller.receipt.outcome is ow.Outcome.UNKNOWN
+    assert controller.receipt.reason == f"timed out after {SOON_MS} ms"
 
 
 def test_a_success_after_the_timeout_is_kept_for_a_person_and_never_sent(
-    controller: ScriptedController, client: Client, spool: Spool
+    controller: ScriptedController, client: Client, clock: ManualClock, spool_path: Path
 ) -> None:
     may_end = threading.Event()
     threads: list[threading.Thread] = []
@@ -98,23 +67,22 @@ def test_a_success_after_the_timeout_is_kept_for_a_person_and_never_sent(
     may_end.set()
     ended(client, threads)
 
-    (late,) = spool.dead_letters()
+    with closing(opened(spool_path, clock, seed="next")) as spool:
+        (late,) = spool.dead_letters()
     assert late.receipt.effect_id == "obj-17"
     assert late.why == "came after its timeout"
-    assert told(controller).outcome is ow.Outcome.UNKNOWN
+    assert controller.receipt.outcome is ow.Outcome.UNKNOWN
 
 
 def test_the_answer_to_an_interrupted_caller_is_delivered_all_the_same(
     controller: ScriptedController, client: Client
 ) -> None:
     threads: list[threading.Thread] = []
-    main = threading.main_thread().ident
-    assert main is not None
 
     @ow.tool("upload")
     def upload(call: ow.Call) -> ow.Receipt:
         threads.append(threading.current_thread())
-        signal.pthread_kill(main, signal.SIGINT)
+        interrupt_main()
         call.cancelled.wait()
         return call.succeeded(effect_id="obj-17")
 
@@ -125,7 +93,7 @@ def test_the_answer_to_an_interrupted_caller_is_delivered_all_the_same(
         client.run_operation(WORKFLOW, "upload", [upload])
     ended(client, threads)
 
-    assert told(controller).effect_id == "obj-17"
+    assert controller.receipt.effect_id == "obj-17"
 
 
 def test_closing_the_client_tells_running_tools_and_waits_for_their_receipts(

@@ -1,6 +1,6 @@
 """A receipt reaches the controller, or is kept; what was sent for an attempt never changes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from onceward.delivery import Flushed
 from onceward.spool import Spool
 from onceward.wire.messages import Complete, Completed, Release, Standing
 from onceward.wire.problems import ProblemCode, problem
-from tests.support.ports import ManualClock, SeededEntropy
+from tests.support.ports import ManualClock
 from tests.support.scripted_client import ORIGIN, client_of, uploader
 from tests.support.scripted_controller import (
     WORKFLOW,
@@ -24,36 +24,12 @@ from tests.support.scripted_controller import (
     stop,
     unreachable,
 )
+from tests.support.spools import opened
 
 
 @pytest.fixture
-def controller() -> ScriptedController:
-    return ScriptedController()
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "spool"
-
-
-def opened(root: Path, clock: ManualClock, seed: str = "spool") -> Spool:
-    return Spool.open(root, clock=clock, entropy=SeededEntropy(seed))
-
-
-@pytest.fixture
-def client(controller: ScriptedController, clock: ManualClock, root: Path) -> Iterator[Client]:
-    with client_of(controller, clock, spool=opened(root, clock)) as client:
-        yield client
-
-
-@pytest.fixture
-def upload() -> ow.Tool:
-    return uploader([])
+def client(spooling_client: Client) -> Client:
+    return spooling_client
 
 
 def failing_for_long(
@@ -66,10 +42,6 @@ def failing_for_long(
         raise failure()
 
     controller.script("complete", fail, fail)
-
-
-def sent(controller: ScriptedController) -> list[ow.Receipt]:
-    return [body.receipt for body in controller.bodies("complete")]
 
 
 @pytest.mark.parametrize("failure", [unreachable(), lost()], ids=["nothing-sent", "reply-lost"])
@@ -100,7 +72,11 @@ def test_a_stop_after_a_lost_report_takes_its_question_back(
 
 
 def test_what_cannot_be_delivered_is_safe_and_the_message_says_so(
-    controller: ScriptedController, client: Client, clock: ManualClock, upload: ow.Tool, root: Path
+    controller: ScriptedController,
+    client: Client,
+    clock: ManualClock,
+    upload: ow.Tool,
+    spool_path: Path,
 ) -> None:
     controller.script("begin", grant())
     failing_for_long(controller, clock, lost)
@@ -109,7 +85,7 @@ def test_what_cannot_be_delivered_is_safe_and_the_message_says_so(
         client.run_operation(WORKFLOW, "upload", [upload])
     client.close()
 
-    with closing(opened(root, clock, "next")) as spool:
+    with closing(opened(spool_path, clock, seed="next")) as spool:
         ((_, kept),) = spool.undelivered(ORIGIN)
         assert kept.receipt.effect_id == "obj-17"
 
@@ -128,23 +104,29 @@ def test_without_a_spool_the_message_says_what_is_lost(
 
 
 def test_the_next_process_delivers_first_and_then_asks(
-    controller: ScriptedController, client: Client, clock: ManualClock, upload: ow.Tool, root: Path
+    controller: ScriptedController,
+    client: Client,
+    clock: ManualClock,
+    upload: ow.Tool,
+    spool_path: Path,
 ) -> None:
     controller.script("begin", grant("a"))
     failing_for_long(controller, clock, unreachable)
     with pytest.raises(ow.UnavailableError):
         client.run(WORKFLOW, [upload])
     client.close()
-    (first, *_) = sent(controller)
+    (first, *_) = controller.receipts
     controller.asked.clear()
     controller.script("complete", accepted(), accepted(done(1)))
     controller.script("begin", grant("b"))
 
-    with client_of(controller, clock, spool=opened(root, clock, "next"), seed="next") as after:
+    with client_of(
+        controller, clock, spool=opened(spool_path, clock, seed="next"), seed="next"
+    ) as after:
         after.run(WORKFLOW, [upload])
 
     assert controller.verbs == ["complete", "begin", "complete"]
-    assert sent(controller)[0] == first
+    assert controller.receipts[0] == first
     assert controller.bodies("complete")[0].then_begin is None
 
 
@@ -161,7 +143,7 @@ def test_what_is_refused_for_good_is_raised_and_kept_as_a_dead_letter(
     client: Client,
     clock: ManualClock,
     upload: ow.Tool,
-    root: Path,
+    spool_path: Path,
     refusal: ow.ProblemError,
 ) -> None:
     controller.script("begin", grant())
@@ -171,7 +153,7 @@ def test_what_is_refused_for_good_is_raised_and_kept_as_a_dead_letter(
         client.run_operation(WORKFLOW, "upload", [upload])
     client.close()
 
-    with closing(opened(root, clock, "next")) as spool:
+    with closing(opened(spool_path, clock, seed="next")) as spool:
         assert spool.undelivered(ORIGIN) == []
         (letter,) = spool.dead_letters()
         assert letter.why == refusal.code.value
@@ -210,13 +192,13 @@ def test_what_another_credential_or_another_day_could_deliver_waits(
 
 
 def test_what_a_dead_process_was_granted_and_never_called_is_given_back_first(
-    controller: ScriptedController, clock: ManualClock, root: Path, upload: ow.Tool
+    controller: ScriptedController, clock: ManualClock, spool_path: Path, upload: ow.Tool
 ) -> None:
     def machine() -> str:
         return "this boot of this machine"
 
     def spool(seed: str) -> Spool:
-        return Spool.open(root, clock=clock, entropy=SeededEntropy(seed), identity=machine)
+        return opened(spool_path, clock, seed=seed, identity=machine)
 
     with closing(spool("dies")) as dying:
         granted = grant()
@@ -237,24 +219,24 @@ def test_what_a_dead_process_was_granted_and_never_called_is_given_back_first(
 
 
 def test_a_settled_call_leaves_no_note_behind(
-    controller: ScriptedController, client: Client, upload: ow.Tool, root: Path
+    controller: ScriptedController, client: Client, upload: ow.Tool, spool_path: Path
 ) -> None:
     controller.script("begin", grant())
     controller.script("complete", Completed(Standing.ACCEPTED))
 
     client.run_operation(WORKFLOW, "upload", [upload])
 
-    assert [path for path in root.rglob("grants/*") if path.is_file()] == []
+    assert [path for path in spool_path.rglob("grants/*") if path.is_file()] == []
 
 
 def test_the_call_is_marked_before_it_is_made(
-    controller: ScriptedController, client: Client, root: Path
+    controller: ScriptedController, client: Client, spool_path: Path
 ) -> None:
     seen: list[str] = []
 
     @ow.tool("upload")
     def upload(call: ow.Call) -> ow.Receipt:
-        seen.extend(sorted(path.suffix for path in root.rglob("grants/*")))
+        seen.extend(sorted(path.suffix for path in spool_path.rglob("grants/*")))
         return call.succeeded()
 
     controller.script("begin", grant())

@@ -1,9 +1,8 @@
 """Which thread does what of an errand: one for all its calls, another after one that hangs."""
 
 import contextvars
-import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -12,41 +11,10 @@ from onceward.client import Client
 from onceward.engine import Ports
 from onceward.ports import Task
 from onceward.wire.messages import Begin, Release
+from tests.support.interrupts import interrupt_main
 from tests.support.ports import ManualClock, SeededEntropy
-from tests.support.scripted_client import client_of, uploader
-from tests.support.scripted_controller import (
-    WORKFLOW,
-    ScriptedController,
-    accepted,
-    done,
-    grant,
-)
-
-# A tool that waits to be told is told, so that no test waits for longer than this.
-SOON_MS = 20
-
-
-@pytest.fixture
-def controller() -> ScriptedController:
-    return ScriptedController()
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def client(controller: ScriptedController, clock: ManualClock) -> Iterator[Client]:
-    with client_of(controller, clock) as client:
-        yield client
-
-
-def interrupt_main() -> None:
-    """What Ctrl-C does."""
-    main = threading.main_thread().ident
-    assert main is not None
-    signal.pthread_kill(main, signal.SIGINT)
+from tests.support.scripted_client import SOON_MS, uploader
+from tests.support.scripted_controller import WORKFLOW, ScriptedController, accepted, done, grant
 
 
 def test_all_calls_of_an_errand_and_of_the_next_one_run_on_one_thread_that_is_not_the_callers(

@@ -2,7 +2,6 @@
 
 import socket
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
@@ -12,41 +11,13 @@ import pytest
 import onceward as ow
 from onceward.http_exchange import Exchange
 from onceward.transport import HttpController
-from onceward.wire import messages
-from onceward.wire.identifiers import (
-    WorkflowKey,
-    WorkspaceName,
-)
 from onceward.wire.problems import CLASSES, Problem, ProblemCode, problem, status_of
 from onceward.wire.secrets import Secret
+from tests.support.http_transport import DIGEST, STORED, TOKEN, VIEW, controller_at, reply
 from tests.support.ports import ManualClock
 from tests.support.scripted_controller import WORKFLOW
-from tests.support.scripted_http import Answer, Raw, Reset, ScriptedServer, Step, scripted_server
+from tests.support.scripted_http import Answer, Raw, Reset, ScriptedServer, Step
 from tests.support.tls_server import tls_server
-
-TOKEN = "owa_0000000000000000_not-a-real-one"
-DOCS = WorkspaceName("docs")
-DIGEST = "d" * 64
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with scripted_server() as server:
-        yield server
-
-
-@pytest.fixture
-def controller(server: ScriptedServer) -> Iterator[HttpController]:
-    with closing(controller_at(server.url)) as controller:
-        yield controller
-
-
-def controller_at(url: str) -> HttpController:
-    return HttpController(url, Secret(TOKEN), workspace=DOCS, clock=ManualClock())
-
-
-def reply(shape: object) -> Answer:
-    return Answer(200, msgspec.json.encode(shape), headers=(("Content-Type", "application/json"),))
 
 
 def refusal(error: ow.ProblemError) -> Answer:
@@ -55,27 +26,14 @@ def refusal(error: ow.ProblemError) -> Answer:
     return Answer(status_of(error.code), body, headers)
 
 
-VIEW = messages.WorkflowView(
-    WORKFLOW,
-    DOCS,
-    WorkflowKey("k"),
-    messages.WorkflowStatus.ENABLED,
-    1,
-    DIGEST,
-    0,
-    (),
-)
-STORED = messages.PayloadStored(DIGEST, DIGEST, 3)
-
-
 @pytest.mark.parametrize("code", list(ProblemCode))
 def test_each_problem_comes_back_in_the_class_that_says_what_to_do(
-    server: ScriptedServer, controller: HttpController, code: ProblemCode
+    server: ScriptedServer, http_controller: HttpController, code: ProblemCode
 ) -> None:
     server.script(refusal(problem(code, "what happened", limit=7)))
 
     with pytest.raises(ow.ProblemError) as caught:
-        controller.pause(WORKFLOW)
+        http_controller.pause(WORKFLOW)
 
     assert code in CLASSES[type(caught.value)]
     assert caught.value.detail == "what happened"
@@ -83,13 +41,13 @@ def test_each_problem_comes_back_in_the_class_that_says_what_to_do(
 
 
 def test_a_code_of_a_newer_controller_is_no_crash(
-    server: ScriptedServer, controller: HttpController
+    server: ScriptedServer, http_controller: HttpController
 ) -> None:
     body = b'{"type":"t","title":"t","status":409,"detail":"d","code":"newer","more":{"code":"x"}}'
     server.script(Answer(409, body, headers=(("Content-Type", "application/problem+json"),)))
 
     with pytest.raises(ow.ProblemError, match="d"):
-        controller.pause(WORKFLOW)
+        http_controller.pause(WORKFLOW)
 
 
 GARBAGE: list[Any] = [
@@ -112,33 +70,33 @@ GARBAGE: list[Any] = [
 
 @pytest.mark.parametrize("step", GARBAGE)
 def test_a_write_without_an_answer_may_have_happened(
-    server: ScriptedServer, controller: HttpController, step: Step
+    server: ScriptedServer, http_controller: HttpController, step: Step
 ) -> None:
     server.script(step)
 
     with pytest.raises(ow.UnknownWriteError):
-        controller.pause(WORKFLOW)
+        http_controller.pause(WORKFLOW)
 
     assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("step", GARBAGE)
 def test_a_read_without_an_answer_changed_nothing(
-    server: ScriptedServer, controller: HttpController, step: Step
+    server: ScriptedServer, http_controller: HttpController, step: Step
 ) -> None:
     server.script(step)
 
     with pytest.raises(ow.UnavailableError):
-        controller.workflow(WORKFLOW)
+        http_controller.workflow(WORKFLOW)
 
 
 def test_a_read_that_met_an_error_inside_changed_nothing_either(
-    server: ScriptedServer, controller: HttpController
+    server: ScriptedServer, http_controller: HttpController
 ) -> None:
     server.script(refusal(problem(ProblemCode.INTERNAL, "oops")))
 
     with pytest.raises(ow.UnavailableError):
-        controller.workflow(WORKFLOW)
+        http_controller.workflow(WORKFLOW)
 
 
 def test_where_nobody_listens_nothing_was_sent() -> None:
@@ -146,19 +104,19 @@ def test_where_nobody_listens_nothing_was_sent() -> None:
         port = listener.getsockname()[1]
 
     with (
-        closing(controller_at(f"http://127.0.0.1:{port}")) as controller,
+        closing(controller_at(f"http://127.0.0.1:{port}")) as http_controller,
         pytest.raises(ow.UnavailableError, match="cannot be reached"),
     ):
-        controller.pause(WORKFLOW)
+        http_controller.pause(WORKFLOW)
 
 
 def test_a_server_that_nobody_vouches_for_gets_no_request() -> None:
     with (
         tls_server() as url,
-        closing(controller_at(url)) as controller,
+        closing(controller_at(url)) as http_controller,
         pytest.raises(ow.ProblemError, match="SSLError"),
     ):
-        controller.pause(WORKFLOW)
+        http_controller.pause(WORKFLOW)
 
 
 def test_a_reply_beyond_its_bound_is_not_read_to_its_end(server: ScriptedServer) -> None:
@@ -170,24 +128,24 @@ def test_a_reply_beyond_its_bound_is_not_read_to_its_end(server: ScriptedServer)
 
 
 def test_a_compressed_reply_is_not_unpacked(
-    server: ScriptedServer, controller: HttpController
+    server: ScriptedServer, http_controller: HttpController
 ) -> None:
     server.script(Answer(200, b"packed", headers=(("Content-Encoding", "gzip"),)))
 
-    assert controller.download(WORKFLOW, DIGEST) == b"packed"
+    assert http_controller.download(WORKFLOW, DIGEST) == b"packed"
     assert "accept-encoding" not in server.requests[0].headers or (
         server.requests[0].headers["accept-encoding"] == "identity"
     )
 
 
 def test_proxies_of_the_environment_are_not_asked(
-    server: ScriptedServer, controller: HttpController, monkeypatch: pytest.MonkeyPatch
+    server: ScriptedServer, http_controller: HttpController, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     server.script(reply(VIEW))
 
-    assert controller.workflow(WORKFLOW) == VIEW
+    assert http_controller.workflow(WORKFLOW) == VIEW
 
 
 def test_commands_that_follow_each_other_share_a_connection() -> None:
@@ -211,11 +169,13 @@ def test_commands_that_follow_each_other_share_a_connection() -> None:
         thread.join()
 
 
-def test_a_large_body_is_sent_whole(server: ScriptedServer, controller: HttpController) -> None:
+def test_a_large_body_is_sent_whole(
+    server: ScriptedServer, http_controller: HttpController
+) -> None:
     content = bytes(range(256)) * 4_096
     server.script(reply(STORED))
 
-    controller.upload_result(WORKFLOW, content)
+    http_controller.upload_result(WORKFLOW, content)
 
     assert server.requests[0].body == content
     assert server.requests[0].headers["content-length"] == str(len(content))
@@ -254,8 +214,8 @@ def test_a_url_to_which_no_credential_may_be_sent_is_refused(url: str) -> None:
     ],
 )
 def test_https_and_this_machine_are_taken(url: str) -> None:
-    with closing(controller_at(url)) as controller:
-        assert controller.origin == url.rstrip("/")
+    with closing(controller_at(url)) as http_controller:
+        assert http_controller.origin == url.rstrip("/")
 
 
 def test_the_token_is_in_nothing_that_prints(server: ScriptedServer) -> None:

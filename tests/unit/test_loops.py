@@ -1,9 +1,7 @@
 """Where asynchronous tools run, how they are cancelled, and what is made of their answers."""
 
 import asyncio
-import signal
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,47 +11,15 @@ import onceward as ow
 from onceward.asynchronous import AsyncClient
 from onceward.client import Client
 from onceward.spool import Spool, SpooledReceipt
-from onceward.wire.messages import Complete
+from tests.support.interrupts import interrupt_main
 from tests.support.ports import ManualClock, SeededEntropy
-from tests.support.scripted_client import client_of
-from tests.support.scripted_controller import (
-    WORKFLOW,
-    ScriptedController,
-    accepted,
-    grant,
-    stop,
-)
-
-# A tool that waits to be told is told, so that no test waits for longer than this.
-SOON_MS = 20
+from tests.support.scripted_client import SOON_MS, client_of
+from tests.support.scripted_controller import WORKFLOW, ScriptedController, accepted, grant, stop
 
 
 @pytest.fixture
-def controller() -> ScriptedController:
-    return ScriptedController()
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def spool(tmp_path: Path, clock: ManualClock) -> Spool:
-    return Spool.open(tmp_path / "spool", clock=clock, entropy=SeededEntropy())
-
-
-@pytest.fixture
-def client(controller: ScriptedController, clock: ManualClock, spool: Spool) -> Iterator[Client]:
-    with client_of(controller, clock, spool=spool) as client:
-        yield client
-
-
-def told(controller: ScriptedController) -> ow.Receipt:
-    """The one receipt that was sent."""
-    (body,) = controller.bodies("complete")
-    assert isinstance(body, Complete)
-    return body.receipt
+def client(spooling_client: Client) -> Client:
+    return spooling_client
 
 
 def test_an_asynchronous_tool_is_cancelled_when_its_time_is_over(
@@ -76,7 +42,7 @@ def test_an_asynchronous_tool_is_cancelled_when_its_time_is_over(
         client.run_operation(WORKFLOW, "upload", [upload])
 
     assert was_cancelled.wait(10)
-    assert told(controller).reason == f"timed out after {SOON_MS} ms"
+    assert controller.receipt.reason == f"timed out after {SOON_MS} ms"
 
 
 def test_an_asynchronous_tool_runs_on_the_loop_of_its_asynchronous_client(
@@ -143,7 +109,7 @@ def test_whatever_an_asynchronous_tool_raises_is_an_unknown_outcome(
     with pytest.raises(ow.Stopped):
         client.run_operation(WORKFLOW, "upload", [upload])
 
-    assert told(controller).reason == f"the tool raised {type(raised).__name__}"
+    assert controller.receipt.reason == f"the tool raised {type(raised).__name__}"
 
 
 def test_a_function_that_returns_a_coroutine_unawaited_is_an_unknown_outcome(
@@ -162,18 +128,15 @@ def test_a_function_that_returns_a_coroutine_unawaited_is_an_unknown_outcome(
     with pytest.raises(ow.Stopped):
         client.run_operation(WORKFLOW, "upload", [upload])
 
-    assert told(controller).reason == "the tool returned no receipt: type=`coroutine`"
+    assert controller.receipt.reason == "the tool returned no receipt: type=`coroutine`"
 
 
 def test_an_asynchronous_tool_of_an_interrupted_caller_is_cancelled_and_its_receipt_delivered(
     controller: ScriptedController, client: Client
 ) -> None:
-    main = threading.main_thread().ident
-    assert main is not None
-
     @ow.tool("upload")
     async def upload(call: ow.Call) -> ow.Receipt:
-        signal.pthread_kill(main, signal.SIGINT)
+        interrupt_main()
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -187,7 +150,7 @@ def test_an_asynchronous_tool_of_an_interrupted_caller_is_cancelled_and_its_rece
         client.run(WORKFLOW, [upload])
     client.close()
 
-    assert told(controller).effect_id == "obj-17"
+    assert controller.receipt.effect_id == "obj-17"
 
 
 def test_a_success_of_an_asynchronous_tool_after_its_timeout_is_kept_for_a_person(

@@ -1,21 +1,17 @@
 """Results of every size and kind, none of which costs the success."""
 
 import hashlib
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 import onceward as ow
 from onceward.client import Client
 from onceward.delivery import Flushed
-from onceward.spool import Spool
 from onceward.wire import canonical, limits
 from onceward.wire.definitions import PayloadRef
 from onceward.wire.messages import PayloadStored
 from onceward.wire.receipts import ResultOmitted
-from tests.support.ports import ManualClock, SeededEntropy
-from tests.support.scripted_client import client_of
+from tests.support.ports import ManualClock
 from tests.support.scripted_controller import (
     WORKFLOW,
     ScriptedController,
@@ -34,28 +30,8 @@ def nested(depth: int) -> object:
 
 
 @pytest.fixture
-def controller() -> ScriptedController:
-    return ScriptedController()
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "spool"
-
-
-def opened(root: Path, clock: ManualClock, seed: str = "spool") -> Spool:
-    return Spool.open(root, clock=clock, entropy=SeededEntropy(seed))
-
-
-@pytest.fixture
-def client(controller: ScriptedController, clock: ManualClock, root: Path) -> Iterator[Client]:
-    with client_of(controller, clock, spool=opened(root, clock)) as client:
-        yield client
+def client(spooling_client: Client) -> Client:
+    return spooling_client
 
 
 def returning(result: object, *, effect_id: str = "obj-17") -> ow.Tool:
@@ -64,10 +40,6 @@ def returning(result: object, *, effect_id: str = "obj-17") -> ow.Tool:
         return call.succeeded(effect_id=effect_id, result=result)
 
     return upload
-
-
-def sent(controller: ScriptedController) -> list[ow.Receipt]:
-    return [body.receipt for body in controller.bodies("complete")]
 
 
 def test_a_result_too_large_for_a_receipt_is_uploaded_and_named(
@@ -82,7 +54,7 @@ def test_a_result_too_large_for_a_receipt_is_uploaded_and_named(
 
     assert client.run_operation(WORKFLOW, "upload", [returning(result)]) == result
     assert controller.bodies("upload_result") == [content]
-    (receipt,) = sent(controller)
+    (receipt,) = controller.receipts
     assert receipt.result is None
     assert receipt.result_payload == PayloadRef(stored.digest, stored.sha256, stored.size)
 
@@ -97,7 +69,7 @@ def test_a_result_is_uploaded_once_however_often_its_receipt_is_sent(
     client.run_operation(WORKFLOW, "upload", [returning("x" * 70_000)])
 
     assert controller.verbs.count("upload_result") == 1
-    assert len({receipt.result_payload for receipt in sent(controller)}) == 1
+    assert len({receipt.result_payload for receipt in controller.receipts}) == 1
 
 
 def test_a_large_result_whose_upload_failed_is_kept_whole_and_uploaded_later(
@@ -117,7 +89,7 @@ def test_a_large_result_whose_upload_failed_is_kept_whole_and_uploaded_later(
     assert client.flush() == Flushed(waiting=1)
     assert client.flush() == Flushed(delivered=1)
 
-    first, second = sent(controller)
+    first, second = controller.receipts
     assert first == second
     assert first.result_payload is not None
     assert controller.verbs.count("upload_result") == 2
@@ -133,7 +105,7 @@ def test_a_result_beyond_every_bound_is_left_out_and_its_success_recorded(
 
     omitted = ResultOmitted(hashlib.sha256(content).hexdigest(), len(content))
     assert client.run_operation(WORKFLOW, "upload", [returning(result)]) == omitted
-    assert sent(controller)[0].outcome is ow.Outcome.SUCCEEDED
+    assert controller.receipts[0].outcome is ow.Outcome.SUCCEEDED
 
 
 @pytest.mark.parametrize(
@@ -154,7 +126,7 @@ def test_a_result_that_is_no_json_is_left_out_and_its_success_recorded(
 
     assert client.run_operation(WORKFLOW, "upload", [returning(result)]) is None
 
-    (receipt,) = sent(controller)
+    (receipt,) = controller.receipts
     assert receipt.outcome is ow.Outcome.SUCCEEDED
     assert receipt.effect_id == "obj-17"
     assert (receipt.reason or "").startswith("the result is not JSON and was left out")
@@ -168,7 +140,7 @@ def test_a_result_as_deep_as_a_request_can_carry_is_kept(
     controller.script("complete", accepted())
 
     assert client.run_operation(WORKFLOW, "upload", [returning(result)]) == result
-    assert sent(controller)[0].result == result
+    assert controller.receipts[0].result == result
 
 
 def test_an_effect_id_that_no_controller_takes_does_not_cost_the_success(
@@ -179,6 +151,6 @@ def test_an_effect_id_that_no_controller_takes_does_not_cost_the_success(
 
     client.run_operation(WORKFLOW, "upload", [returning(1, effect_id="\ud800" + "x" * 300)])
 
-    (receipt,) = sent(controller)
+    (receipt,) = controller.receipts
     assert receipt.outcome is ow.Outcome.SUCCEEDED
     assert receipt.effect_id == "?" + "x" * 255

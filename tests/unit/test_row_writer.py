@@ -6,6 +6,7 @@ import pytest
 
 from onceward.ports import Task
 from onceward.wire import limits
+from onceward.wire.decisions import Execute
 from onceward.wire.identifiers import WorkflowId, WorkspaceName
 from onceward.wire.messages import RowClass
 from onceward_controller.service.rows import RowWriter
@@ -15,6 +16,7 @@ from tests.support.ports import HeldSpawner
 from tests.support.services import DOCS, Agent, Site, chain, warm_head
 from tests.support.stores import CountingStore, FaultyStore, ForwardingStore
 
+DOWN = stores.UnavailableError("the store is down")
 REFUSED = stores.RefusedError("the credentials may not do this")
 LEASE_OVER_MS = limits.LEASE_DEFAULT_MS + limits.CLOCK_ERROR_MS
 
@@ -151,6 +153,59 @@ def test_rows_are_written_in_the_order_in_which_their_workflows_came(site: Site)
 
     index = service.vault.index
     assert written == [index.name(head.workflow.plan, head.row) for head in (first, second)]
+
+
+def test_a_late_deletion_removes_no_newer_row(site: Site) -> None:
+    ann = Agent(site.open())
+    workflow = ann.create("k", chain(2))
+    before = warm_head(ann.service, workflow)
+    ann.granted(workflow)
+    after = warm_head(ann.service, workflow)
+    index, plan = ann.service.vault.index, after.workflow.plan
+
+    # The deletion of a process that slept: what it takes for the older row is the newer.
+    index.write(plan, before.row, [after.row])
+
+    assert sorted(stored_rows(site)) == ["active", "ready"]
+    assert shown(Agent(site.open(), "bob")) == {workflow: RowClass.ACTIVE}
+
+
+def test_a_reader_with_an_older_head_takes_no_newer_row_from_the_queue(site: Site) -> None:
+    held = HeldSpawner()
+    ann = Agent(site.open())
+    workflow = ann.create("k", chain(2))
+    before = warm_head(ann.service, workflow)
+    elsewhere = Agent(site.open(spawner=HeldSpawner()), "bob")
+    elsewhere.granted(workflow)
+    after = warm_head(elsewhere.service, workflow)
+    rows = RowWriter(ann.service.vault.index, held)
+
+    rows.moved(after)
+    rows.heal(before)
+    held.run()
+
+    assert stored_rows(site) == ["active"]
+
+
+def test_moves_that_overtake_the_writer_leave_the_newest_row_alone(site: Site) -> None:
+    held = HeldSpawner()
+    ann = Agent(site.open(spawner=held))
+    workflow = ann.create("k", chain(3))
+    ann.run_all(workflow)
+    held.run()
+
+    assert stored_rows(site) == ["done"]
+
+
+def test_a_store_without_rows_stops_nobody_and_is_counted(site: Site) -> None:
+    faulty = FaultyStore(site.store)
+    ann = Agent(site.open(faulty))
+    workflow = ann.create("k", chain(1))
+    for _ in range(2):
+        faulty.fail("put", DOWN, after_effect=False)
+
+    assert isinstance(ann.ask(workflow), Execute)
+    assert ann.service.rows.failures == 1
 
 
 # ---------------------------------------------------------------------- stores that cannot clean up

@@ -1,99 +1,27 @@
 """The loop: ask, call, report and ask for the next, and obey what is answered."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
 
 import onceward as ow
 from onceward.client import Client
-from onceward.wire import messages
-from onceward.wire.capabilities import Capability
-from onceward.wire.decisions import Query, Reuse
-from onceward.wire.identifiers import OperationName, WorkflowKey, WorkspaceName
-from onceward.wire.messages import Completed, OperationStatus, OperationView, Standing
-from onceward.wire.receipts import Assurance
+from onceward.wire.decisions import Query
+from onceward.wire.messages import Completed, OperationStatus, Standing
+from tests.support.earlier_runs import reuse, view
 from tests.support.ports import ManualClock
-from tests.support.scripted_client import client_of, uploader
+from tests.support.scripted_client import uploader
 from tests.support.scripted_controller import (
     WORKFLOW,
     ScriptedController,
     accepted,
     done,
     grant,
-    operation_id,
     stop,
     wait,
 )
 
 SECONDS = timedelta(seconds=1)
-
-
-@pytest.fixture
-def controller() -> ScriptedController:
-    return ScriptedController()
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def client(controller: ScriptedController, clock: ManualClock) -> Iterator[Client]:
-    with client_of(controller, clock) as client:
-        yield client
-
-
-@pytest.fixture
-def made() -> list[ow.Call]:
-    return []
-
-
-@pytest.fixture
-def upload(made: list[ow.Call]) -> ow.Tool:
-    return uploader(made)
-
-
-def succeeded(name: str, result: object = None) -> ow.Receipt:
-    return ow.Receipt(ow.Outcome.SUCCEEDED, operation_id(name), result=result)
-
-
-def reuse(name: str, result: object = None) -> Reuse:
-    return Reuse(
-        OperationName(name), operation_id(name), succeeded(name, result), Assurance.HOST_REPORTED
-    )
-
-
-def view(*names: str, status: OperationStatus, receipts: bool = False) -> messages.WorkflowView:
-    return messages.WorkflowView(
-        id=WORKFLOW,
-        workspace=WorkspaceName("default"),
-        key=WorkflowKey("k"),
-        status=messages.WorkflowStatus.COMPLETED,
-        revision=7,
-        definition_digest="0" * 64,
-        created_ms=0,
-        operations=tuple(
-            OperationView(
-                name=OperationName(name),
-                operation_id=operation_id(name),
-                tool="upload",
-                version="1",
-                destination="",
-                capability=Capability(),
-                guarantee="at most once",
-                timeout_ms=1,
-                lease_ms=1,
-                max_in_flight_ms=1,
-                after=(),
-                status=status,
-                next="reuse",
-                receipt=succeeded(name, f"seen {name}") if receipts else None,
-            )
-            for name in names
-        ),
-    )
 
 
 def test_a_chain_costs_one_question_and_one_report_for_each_operation(

@@ -1,7 +1,7 @@
 """A controller behind HTTP: what each command sends, and what each way to fail means."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
@@ -15,53 +15,16 @@ from onceward.wire.identifiers import (
     LeaseToken,
     OperationName,
     WorkflowId,
-    WorkflowKey,
-    WorkspaceName,
 )
 from onceward.wire.messages import Begin, Completed, Renewed, Standing, ToolOffer
 from onceward.wire.receipts import Outcome, Receipt
-from onceward.wire.secrets import Secret
-from tests.support.ports import ManualClock
+from tests.support.http_transport import DIGEST, DOCS, STORED, TOKEN, VIEW, controller_at, reply
 from tests.support.scripted_controller import WORKFLOW, done, grant, operation_id, stop, wait
-from tests.support.scripted_http import Answer, ScriptedServer, scripted_server
+from tests.support.scripted_http import Answer, ScriptedServer
 
-TOKEN = "owa_0000000000000000_not-a-real-one"
-DOCS = WorkspaceName("docs")
 UPLOAD = OperationName("upload")
-DIGEST = "d" * 64
 
 
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with scripted_server() as server:
-        yield server
-
-
-@pytest.fixture
-def controller(server: ScriptedServer) -> Iterator[HttpController]:
-    with closing(controller_at(server.url)) as controller:
-        yield controller
-
-
-def controller_at(url: str) -> HttpController:
-    return HttpController(url, Secret(TOKEN), workspace=DOCS, clock=ManualClock())
-
-
-def reply(shape: object) -> Answer:
-    return Answer(200, msgspec.json.encode(shape), headers=(("Content-Type", "application/json"),))
-
-
-VIEW = messages.WorkflowView(
-    WORKFLOW,
-    DOCS,
-    WorkflowKey("k"),
-    messages.WorkflowStatus.ENABLED,
-    1,
-    DIGEST,
-    0,
-    (),
-)
-STORED = messages.PayloadStored(DIGEST, DIGEST, 3)
 RECEIPT = Receipt(Outcome.SUCCEEDED, operation_id("upload"), "obj-17", {"url": "u"})
 PREFIX = f"/v1/workflows/{WORKFLOW}"
 BEGIN = Begin("r" * 20, tools=(ToolOffer("upload"),))
@@ -177,14 +140,14 @@ COMMANDS = [
 @pytest.mark.parametrize(("command", "answer", "expected"), COMMANDS)
 def test_each_command_is_one_request_and_its_reply(
     server: ScriptedServer,
-    controller: HttpController,
+    http_controller: HttpController,
     command: Callable[[HttpController], object],
     answer: object,
     expected: tuple[str, str, Any],
 ) -> None:
     server.script(reply(answer))
 
-    assert command(controller) == answer
+    assert command(http_controller) == answer
 
     (request,) = server.requests
     body = json.loads(request.body) if request.body else None
@@ -194,11 +157,11 @@ def test_each_command_is_one_request_and_its_reply(
 
 
 def test_a_download_is_the_bytes_as_they_are(
-    server: ScriptedServer, controller: HttpController
+    server: ScriptedServer, http_controller: HttpController
 ) -> None:
     server.script(Answer(200, b"\x00\xff", headers=(("Content-Type", "application/octet-stream"),)))
 
-    assert controller.download(WORKFLOW, DIGEST) == b"\x00\xff"
+    assert http_controller.download(WORKFLOW, DIGEST) == b"\x00\xff"
     assert server.requests[0].target == f"/v1/payloads/{DIGEST}?workflow={WORKFLOW}"
 
 
@@ -206,26 +169,26 @@ def test_a_download_is_the_bytes_as_they_are(
     "decision", [grant(), stop(), wait(), done()], ids=lambda d: type(d).__name__
 )
 def test_each_decision_comes_back_as_its_own_shape(
-    server: ScriptedServer, controller: HttpController, decision: Decision
+    server: ScriptedServer, http_controller: HttpController, decision: Decision
 ) -> None:
     server.script(reply(decision))
 
-    assert controller.begin(WORKFLOW, BEGIN) == decision
+    assert http_controller.begin(WORKFLOW, BEGIN) == decision
 
 
 def test_a_path_before_the_api_is_kept(server: ScriptedServer) -> None:
     server.script(reply(VIEW))
-    with closing(controller_at(f"{server.url}/onceward/")) as controller:
-        controller.workflow(WORKFLOW)
+    with closing(controller_at(f"{server.url}/onceward/")) as http_controller:
+        http_controller.workflow(WORKFLOW)
 
     assert server.requests[0].target == f"/onceward{PREFIX}"
 
 
 def test_what_a_person_typed_cannot_leave_its_place_in_the_path(
-    server: ScriptedServer, controller: HttpController
+    server: ScriptedServer, http_controller: HttpController
 ) -> None:
     server.script(reply(VIEW))
 
-    controller.workflow(WorkflowId("../keys?x=1"))
+    http_controller.workflow(WorkflowId("../keys?x=1"))
 
     assert server.requests[0].target == "/v1/workflows/..%2Fkeys%3Fx%3D1"
