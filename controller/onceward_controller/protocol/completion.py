@@ -17,6 +17,9 @@ from onceward_controller.protocol.naming import Naming
 from onceward_controller.protocol.operation import Attempt, Operation
 from onceward_controller.protocol.workflow import Workflow
 
+REASON_CHARACTERS_KEPT = 200
+"""Of a tool's reason what the state keeps beside the report; the receipt has it whole."""
+
 
 def report(
     workflow: Workflow, command: Complete, naming: Naming
@@ -56,6 +59,7 @@ def report(
         effect_id=command.body.receipt.effect_id,
         receipt_sha256=command.receipt_sha256,
         receipt=command.receipt,
+        reason=(command.body.receipt.reason or "")[:REASON_CHARACTERS_KEPT],
     )
     return event, Standing.ACCEPTED if accepted else Standing.EVIDENCE
 

@@ -12,7 +12,7 @@ from onceward.wire.messages import ToolOffer
 from onceward_controller.protocol import reasons
 from onceward_controller.protocol.answers import Done, Grant, Reuse, Stop, Verdict, Wait
 from onceward_controller.protocol.clockguard import Moment
-from onceward_controller.protocol.table import Question, verdict_on
+from onceward_controller.protocol.table import FOR_A_PERSON, Question, verdict_on
 from onceward_controller.protocol.workflow import Workflow
 
 
@@ -64,8 +64,8 @@ def judge_next(
 ) -> Verdict:
     """Answer for the whole workflow: the first operation, in plan order, that may run now.
 
-    Where none may, the answer is the nearest wait, else the first stop: of operations whose
-    predecessors have all succeeded, since no other is a cause.
+    Where none may, the answer is the nearest wait, else the first stop that needs a person, else
+    the first: of operations whose predecessors have all succeeded, since no other is a cause.
     """
     waits: list[Wait] = []
     stops: list[Stop] = []
@@ -83,7 +83,7 @@ def judge_next(
     if waits:
         return min(waits, key=lambda wait: wait.until_ms)
     if stops:
-        return stops[0]
+        return next((each for each in stops if each.reason in FOR_A_PERSON), stops[0])
     if workflow.progress.succeeded == len(workflow.plan.operations):
         return Done()
     # All that is left was given up, or waits for what was.

@@ -74,6 +74,7 @@ class Reported(Struct, frozen=True, array_like=True, tag=8):
         accepted: Whether it completes anything, or is kept as evidence only.
         conclusive: For a query's "absent": whether every issued call had landed by then.
         receipt: Its canonical bytes.
+        reason: The tool's words on why it is no success, cut to ``REASON_CHARACTERS_KEPT``.
     """
 
     at: int
@@ -84,6 +85,7 @@ class Reported(Struct, frozen=True, array_like=True, tag=8):
     effect_id: str | None
     receipt_sha256: bytes
     receipt: bytes
+    reason: str = ""
 
 
 class Noticed(Struct, frozen=True, array_like=True, tag=9):

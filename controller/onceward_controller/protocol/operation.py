@@ -35,6 +35,7 @@ class Report(Struct, frozen=True, array_like=True):
         at_ms: Trusted time of its arrival; 0 where no time was to be believed.
         revision: Where its bytes lie.
         overruled: A person saw it and decided otherwise.
+        reason: The tool's words on why it is no success, as far as they are kept at hand.
     """
 
     outcome: Outcome
@@ -44,6 +45,7 @@ class Report(Struct, frozen=True, array_like=True):
     at_ms: int
     revision: int
     overruled: bool = False
+    reason: str = ""
 
 
 class Attempt(Struct, frozen=True, array_like=True):

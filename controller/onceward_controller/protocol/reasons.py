@@ -5,7 +5,7 @@ from onceward.wire.definitions import OperationDefinition
 from onceward.wire.messages import ToolOffer
 from onceward.wire.receipts import Outcome
 from onceward_controller.protocol.clockguard import Moment
-from onceward_controller.protocol.operation import Operation
+from onceward_controller.protocol.operation import Attempt, Operation
 
 WORKFLOW_ABANDONED = "the workflow was abandoned; nothing of it runs again"
 OPERATION_ABANDONED = "the operation was abandoned; it never runs again"
@@ -26,9 +26,11 @@ def unknown_tool(definition: OperationDefinition) -> str:
 
 def refused(operation: Operation) -> str:
     """Return why an operation is not executed for good."""
+    last = operation.last_effect
     return (
         f"the tool reported that it did not happen, {operation.refusals} of "
-        f"{operation.refusals} permitted times: resolve it as not executed for one more attempt"
+        f"{operation.refusals} permitted times{_why(last)}: "
+        "resolve it as not executed for one more attempt"
     )
 
 
@@ -61,7 +63,7 @@ def uncertain(operation: Operation, definition: OperationDefinition) -> str:
     if effect is None:
         raise AssertionError("only an attempt at the effect makes an operation uncertain")
     said = (
-        "reported that it cannot tell"
+        f"reported that it cannot tell{_why(effect)}"
         if effect.accepted(Outcome.UNKNOWN)
         else "was licensed and never reported"
     )
@@ -70,7 +72,7 @@ def uncertain(operation: Operation, definition: OperationDefinition) -> str:
     if not capability.query:
         ways.append("the tool cannot ask its destination")
     elif operation.attempts[-1].accepted(Outcome.UNKNOWN):
-        ways.append("the destination could not tell")
+        ways.append(f"the destination could not tell{_why(operation.attempts[-1])}")
     if capability.idempotency_ms is None:
         ways.append("it has no idempotency key")
     else:
@@ -79,3 +81,8 @@ def uncertain(operation: Operation, definition: OperationDefinition) -> str:
         f"attempt {effect.number} ({effect.mode}) {said}: it may have happened; "
         f"{' and '.join(ways)}. Look at the destination, then resolve"
     )
+
+
+def _why(attempt: Attempt | None) -> str:
+    report = None if attempt is None else attempt.report
+    return f" ({report.reason})" if report is not None and report.reason else ""

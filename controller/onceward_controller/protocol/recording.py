@@ -89,6 +89,7 @@ def reported(operation: Operation, event: events.Reported, stamp: Stamp) -> Oper
         # A receipt is taken whatever the clocks say, and nothing may rest on a wrong time.
         at_ms=stamp.ms if stamp.safe else 0,
         revision=stamp.revision,
+        reason=event.reason,
     )
     after = _replace(_with(operation, _replace(attempt, report=report)), noticed=None)
     if not event.accepted:

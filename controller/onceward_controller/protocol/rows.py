@@ -16,10 +16,10 @@ from msgspec import Struct
 
 from onceward.wire import limits
 from onceward.wire.messages import RowClass, WorkflowStatus
-from onceward_controller.protocol.answers import Stop, Wait
+from onceward_controller.protocol.answers import Grant, Stop, Wait
 from onceward_controller.protocol.clockguard import Moment
 from onceward_controller.protocol.operation import Operation
-from onceward_controller.protocol.table import Question, verdict_on
+from onceward_controller.protocol.table import FOR_A_PERSON, Question, verdict_on
 from onceward_controller.protocol.workflow import Workflow
 
 REFRESH_MS = 30 * limits.SECOND_MS
@@ -89,21 +89,21 @@ def _place(workflow: Workflow, status: WorkflowStatus, now_ms: int) -> tuple[Row
 def _by_verdict(workflow: Workflow, now_ms: int) -> tuple[RowClass, int, str]:
     """Place a workflow in which nobody runs anything by what the next to ask would be told."""
     moment = Moment(ms=now_ms, safe=True, store_ms=now_ms, local_ms=now_ms)
-    waits: list[Wait] = []
-    stops: list[Stop] = []
-    for at in workflow.plan.order:
-        if workflow.is_finished(at) or at in workflow.roots:
-            continue
-        match verdict_on(Question(workflow, at, "", moment)):
-            case Wait() as wait:
-                waits.append(wait)
-            case Stop() as stop:
-                stops.append(stop)
-            case _:
-                return RowClass.READY, now_ms, ""
+    verdicts = [
+        verdict_on(Question(workflow, at, "", moment))
+        for at in workflow.plan.order
+        if not workflow.is_finished(at) and at not in workflow.roots
+    ]
+    for verdict in verdicts:
+        # A person is told first, whatever else could go on beside it.
+        if isinstance(verdict, Stop) and verdict.reason in FOR_A_PERSON:
+            return RowClass.ATTENTION, now_ms, _name(workflow, verdict.at)
+    if any(isinstance(verdict, Grant) for verdict in verdicts):
+        return RowClass.READY, now_ms, ""
+    waits = [verdict.until_ms for verdict in verdicts if isinstance(verdict, Wait)]
     if waits:
-        return RowClass.WAITING, min(wait.until_ms for wait in waits), ""
-    return RowClass.ATTENTION, now_ms, _name(workflow, stops[0].at)
+        return RowClass.WAITING, min(waits), ""
+    return RowClass.ATTENTION, now_ms, ""
 
 
 def _is_held(operation: Operation) -> bool:

@@ -44,11 +44,16 @@ def _facts(event: events.Event) -> tuple[int | None, int, str]:
             return at, number, mode.value
         case events.Renewed(at=at, number=number) | events.Released(at=at, number=number):
             return at, number, ""
-        case events.Reported(at=at, number=number, outcome=outcome, accepted=accepted):
-            return at, number, outcome.value if accepted else f"{outcome.value}, as evidence"
+        case events.Reported(at=at, number=number):
+            return at, number, _said(event)
         case events.Noticed(at=at, needs_person=needs_person):
             return at, 0, "a person must decide" if needs_person else "its lease ran out in silence"
         case events.Attested(at=at, outcome=outcome, evidence=evidence):
             return at, 0, f"{outcome.value}: {evidence}"
         case _:
             assert_never(event)
+
+
+def _said(event: events.Reported) -> str:
+    said = event.outcome.value if event.accepted else f"{event.outcome.value}, as evidence"
+    return f"{said} ({event.reason})" if event.reason else said

@@ -149,4 +149,5 @@ def _attempt(attempt: Attempt) -> AttemptView:
         outcome=None if report is None else report.outcome,
         standing=standing,
         effect_id=None if report is None else report.effect_id,
+        reason="" if report is None else report.reason,
     )

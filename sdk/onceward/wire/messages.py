@@ -171,6 +171,7 @@ class AttemptView(Struct, frozen=True, omit_defaults=True):
     outcome: Outcome | None = None
     standing: Standing | None = None
     effect_id: str | None = None
+    reason: str = ""
 
 
 class OperationView(Struct, frozen=True, omit_defaults=True):

@@ -117,7 +117,8 @@ def _came_to(operation: OperationView, attempt: AttemptView, *, now_ms: int) -> 
     outcomes = _QUERY_OUTCOMES if attempt.mode is Mode.QUERY else _OUTCOMES
     effect = f", effect {attempt.effect_id}" if attempt.effect_id else ""
     evidence = " (evidence only)" if attempt.standing == "evidence" else ""
-    return f"{outcomes[attempt.outcome]}{effect}{evidence}{renewed}"
+    reason = f": {attempt.reason}" if attempt.reason else ""
+    return f"{outcomes[attempt.outcome]}{effect}{evidence}{renewed}{reason}"
 
 
 def _receipts(view: WorkflowView) -> RenderableType:
