@@ -50,9 +50,12 @@ class AsyncClient:
         *,
         label: str = "",
         tags: Iterable[str] = (),
+        enable: bool = False,
     ) -> messages.WorkflowView:
         """See ``Client.create``."""
-        return await asyncio.to_thread(self._client.create, key, operations, label=label, tags=tags)
+        return await asyncio.to_thread(
+            self._client.create, key, operations, label=label, tags=tags, enable=enable
+        )
 
     async def run(
         self, workflow_id: str, tools: Iterable[Tool], *, wait: timedelta | None = None

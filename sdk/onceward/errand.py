@@ -78,6 +78,7 @@ class Progress:
         poll_ms: The longest pause before the next question.
         late_grants: Grants in a row that came too late to be used.
         results: By operation.
+        raised: What the tool of the last call raised; the cause of a stop that follows from it.
     """
 
     errand: Errand
@@ -88,3 +89,4 @@ class Progress:
     poll_ms: int = POLL_FIRST_MS
     late_grants: int = 0
     results: dict[str, Any] = field(default_factory=dict)
+    raised: BaseException | None = None

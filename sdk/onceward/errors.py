@@ -96,7 +96,7 @@ class Stopped(Exception):  # noqa: N818 - it reports a state of the workflow, no
             )
         return cls(
             decision.reason,
-            _WAITS[decision.reason],
+            f"{_WAITS[decision.reason]} in {-(-decision.retry_after_ms // 1000)} s",
             operation=decision.operation,
             predecessor=decision.predecessor,
             retry_after=timedelta(milliseconds=decision.retry_after_ms),
@@ -104,10 +104,12 @@ class Stopped(Exception):  # noqa: N818 - it reports a state of the workflow, no
 
 
 _WAITS = {
-    WaitReason.ATTEMPT_IN_PROGRESS: "another attempt holds the lease: ask again when it is over",
+    WaitReason.ATTEMPT_IN_PROGRESS: "another attempt holds a lease, which is over",
     WaitReason.PREDECESSOR_RUNNING: "an operation that comes first has not finished: ask again",
-    WaitReason.BACKING_OFF: "the last attempt did not succeed: the next one may start later",
-    WaitReason.ABSENCE_UNCERTAIN: "the effect was not found, but an issued call may still land",
+    WaitReason.BACKING_OFF: "the last attempt did not succeed; the next one may start",
+    WaitReason.ABSENCE_UNCERTAIN: (
+        "the effect was not found, but an issued call may still land: ask again"
+    ),
 }
 
 

@@ -35,6 +35,7 @@ class Operator:
         *,
         label: str = "",
         tags: Iterable[str] = (),
+        enable: bool = False,
     ) -> messages.WorkflowView:
         """Create a workflow, or return the one that has this key and these operations.
 
@@ -45,6 +46,8 @@ class Operator:
                 says ``after``. Arguments too large to ride along are uploaded first.
             label: For people, up to 120 characters.
             tags: Up to eight words by which people find it.
+            enable: Let it run as well, where who creates also answers for it. Only a draft is: one
+                that a person paused stays paused, however often this is called.
 
         Raises:
             ConflictError: The key names a workflow with other operations.
@@ -55,7 +58,10 @@ class Operator:
             operations, lambda content: self._controller.upload(self._workspace, content, key=key)
         )
         body = messages.CreateWorkflow(key, fitting, label, tuple(tags))
-        return self._controller.create_workflow(self._workspace, body)
+        work = self._controller.create_workflow(self._workspace, body)
+        if enable and work.status is messages.WorkflowStatus.DRAFT:
+            return self._controller.enable(work.id)
+        return work
 
     def enable(self, workflow_id: str) -> messages.WorkflowView:
         """Let the workflow run; also ends a pause."""

@@ -15,6 +15,7 @@ All of it runs on whichever thread carries the errand out; ``errands`` says whic
 import contextvars
 from typing import Any, assert_never
 
+from onceward.answers import Raised
 from onceward.attempt import Attempts, NotInChargeError
 from onceward.controller import Controller
 from onceward.delivery import Delivery, UndeliveredError
@@ -98,7 +99,7 @@ class Runner:
                     self._wait(progress, wait)
                     answered = self._asked(progress)
                 case Stop() as stop:
-                    raise Stopped.by(stop)
+                    raise Stopped.by(stop) from progress.raised
                 case Done(operations=operations):
                     if len(progress.results) < operations:
                         self._read_missing(progress)
@@ -134,6 +135,7 @@ class Runner:
     def _report(self, progress: Progress, running: Running) -> Answered | None:
         errand, grant = progress.errand, running.held.grant
         receipt = self._attempts.receipt(running)
+        progress.raised = running.answer.error if isinstance(running.answer, Raised) else None
         progress.late_grants, progress.poll_ms = 0, POLL_FIRST_MS
         is_success = receipt.outcome is Outcome.SUCCEEDED
         # Asked for one operation that has succeeded, there is nothing more to ask.
@@ -182,7 +184,7 @@ class Runner:
     def _wait(self, progress: Progress, wait: Wait) -> None:
         left_ms = progress.errand.wait_ms - progress.waited_ms
         if left_ms <= 0:
-            raise Stopped.by(wait)
+            raise Stopped.by(wait) from progress.raised
         pause_ms = min(max(min(wait.retry_after_ms, progress.poll_ms), POLL_MIN_MS), left_ms)
         self._clock.sleep(pause_ms)
         progress.waited_ms += pause_ms

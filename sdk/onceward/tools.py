@@ -111,7 +111,12 @@ class Tool:
             name: The operation's name, unique in its workflow.
             arguments: JSON object for the tool; None for an empty one.
             after: Names of operations that must have succeeded first; None for the one before it.
+
+        Raises:
+            TypeError: ``arguments`` is no mapping.
         """
+        if arguments is not None and not isinstance(arguments, Mapping):
+            raise TypeError(f"arguments are a mapping: got `{type(arguments).__name__}`")
         return msgspec.structs.replace(
             self._definition,
             name=name,
@@ -185,5 +190,11 @@ def tool(  # noqa: PLR0913 - each is one word of the declaration
 
 
 def milliseconds(duration: timedelta) -> int:
-    """Return whole milliseconds, rounded down."""
+    """Return whole milliseconds, rounded down.
+
+    Raises:
+        TypeError: It is no ``timedelta``.
+    """
+    if not isinstance(duration, timedelta):
+        raise TypeError(f"a duration is a timedelta: got `{type(duration).__name__}`")
     return duration // timedelta(milliseconds=1)
