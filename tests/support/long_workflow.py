@@ -33,6 +33,7 @@ class Long:
         self.agent = Agent(site.open())
         vault = self.agent.service.vault
         self.naming = vault.naming
+        self.announce = self.agent.service.rows.announce
         self.workflow: WorkflowId = vault.naming.workflow_id("docs", "", "long")
         self.log: WorkflowLog = vault.workflow_log(self.workflow)
         key, _ = vault.keys.make(vault.naming.key_log(self.workflow))
@@ -101,7 +102,7 @@ class Long:
         for event in changes:
             state = evolve(state, event, stamp)
         entry = Entry(actor="ann", command="test", events=changes)
-        self.head = self.log.append(self.head, state, (entry,), stamp)
+        self.head = self.log.append(self.head, state, (entry,), stamp, announce=self.announce)
 
     def late(self, outcome: Outcome) -> messages.Completed:
         """Hand in the receipt of the first attempt at operation 0."""

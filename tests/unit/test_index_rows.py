@@ -178,7 +178,8 @@ def test_the_next_move_removes_the_row_before_one_that_could_not_be_written(site
     faulty = FaultyStore(site.store)
     ann = Agent(site.open(faulty))
     workflow = ann.create("k", chain(2))
-    faulty.fail("put", DOWN, after_effect=False)
+    for _ in range(2):  # Before the grant, and again after it.
+        faulty.fail("put", DOWN, after_effect=False)
     grant = ann.granted(workflow)
     assert stored_rows(site) == ["ready"]
 
@@ -191,13 +192,26 @@ def test_the_next_move_removes_the_row_before_one_that_could_not_be_written(site
 def test_a_row_that_was_never_written_comes_when_the_workflow_is_opened(site: Site) -> None:
     ann = Agent(site.open(spawner=HeldSpawner()))
     workflow = ann.create("k", chain(2))
-    ann.granted(workflow)
     bob = Agent(site.open(), "bob")
     assert shown(bob) == {workflow: RowClass.DRAFT}
 
     bob.workflow(workflow)
 
+    assert shown(bob) == {workflow: RowClass.READY}
+
+
+def test_an_attempt_whose_process_dies_at_once_is_shown_and_then_needs_a_person(
+    site: Site,
+) -> None:
+    ann = Agent(site.open(spawner=HeldSpawner()))
+    workflow = ann.create("k", chain(2))
+    grant = ann.granted(workflow)
+    bob = Agent(site.open(), "bob")
     assert shown(bob) == {workflow: RowClass.ACTIVE}
+
+    site.clock.pass_ms(grant.lease_ms + limits.CLOCK_ERROR_MS)
+
+    assert shown(bob) == {workflow: RowClass.ATTENTION}
 
 
 def test_a_crash_before_revision_1_leaves_a_row_that_leads_nowhere_and_the_key_is_free(

@@ -42,7 +42,7 @@ def test_who_writes_second_conflicts_and_changes_nothing(long: Long) -> None:
     paused = evolve(behind.workflow, events.Paused(), stamp)
 
     with pytest.raises(ConflictError):
-        long.log.append(behind, paused, (entry,), stamp)
+        long.log.append(behind, paused, (entry,), stamp, announce=long.announce)
 
     assert state_of(cold_head(long.site.open(), long.workflow)) == state_of(long.head)
 

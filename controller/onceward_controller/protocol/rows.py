@@ -55,6 +55,17 @@ def has_moved(before: Row, after: Row) -> bool:
     return after.row_class is RowClass.ACTIVE and not 0 <= later_ms < REFRESH_MS
 
 
+def must_lead(before: Row, after: Row) -> bool:
+    """Return whether the line has to be there before what it tells of.
+
+    An attempt that dies leaves no other trace that is looked at: without a line that says when its
+    lease is over, nobody would ask.
+    """
+    return after.row_class is RowClass.ACTIVE and (
+        before.row_class is not RowClass.ACTIVE or after.at_ms < before.at_ms
+    )
+
+
 def row(workflow: Workflow, *, now_ms: int) -> Row:
     """Return the line for the present state, which came about at ``now_ms``."""
     status = workflow.status

@@ -10,6 +10,7 @@ import threading
 
 from onceward.ports import Spawner
 from onceward.wire.identifiers import WorkflowId
+from onceward_controller.protocol.plan import Plan
 from onceward_controller.protocol.rows import Row
 from onceward_controller.vault.index import Index
 from onceward_controller.vault.store import StoreError
@@ -36,6 +37,20 @@ class RowWriter:
         self._tried = 0
         self._is_running = False
         self.failures = 0
+
+    def announce(self, plan: Plan, row: Row) -> bool:
+        """Write the row of what is about to happen, before it does, on the caller's thread.
+
+        Returns:
+            Whether it is durable. A store that refuses it stops nobody: the row is written later.
+        """
+        try:
+            self._index.write(plan, row)
+        except StoreError:
+            with self._lock:
+                self.failures += 1
+            return False
+        return True
 
     def moved(self, head: Head) -> None:
         """Note the row that ``head`` brought, if it brought one."""
@@ -116,8 +131,11 @@ class RowWriter:
                     self._lock.notify_all()
 
     def _write(self, workflow: WorkflowId, head: Head, former: list[Row]) -> None:
+        plan = head.workflow.plan
         try:
-            self._index.write(head.workflow.plan, head.row, former)
+            if not head.is_row_written:
+                self._index.write(plan, head.row)
+            self._index.clear(plan, head.row, former, through=head.tip.revision)
         except StoreError:
             self._owe(workflow, former)
 

@@ -14,6 +14,7 @@ order, and leave in the next: whoever gets the lane next takes everything that w
 
 import threading
 from collections.abc import Sequence
+from functools import partial
 
 from onceward.sealing import IntegrityError
 from onceward.wire.identifiers import WorkflowId
@@ -23,7 +24,9 @@ from onceward_controller.protocol.authority import Caller, unknown_workflow
 from onceward_controller.protocol.clockguard import Moment, moment
 from onceward_controller.protocol.commands import Command
 from onceward_controller.protocol.decide import decide, needs
+from onceward_controller.protocol.plan import Plan
 from onceward_controller.protocol.recording import Stamp
+from onceward_controller.protocol.rows import Row
 from onceward_controller.protocol.workflow import Workflow, evolve
 from onceward_controller.service.heads import Heads
 from onceward_controller.service.retraction import Refusal, releases, retracted
@@ -167,10 +170,14 @@ class Transactor:
             stamp = Stamp(revision=head.tip.revision + 1, ms=now.ms, safe=now.safe)
             state, entries, outcomes = self._decided(log, head, batch, now, stamp)
             if entries:
+                announced: list[Row] = []
+                announce = partial(self._announce, announced)
                 try:
-                    head = log.append(head, state, tuple(entries), stamp)
+                    head = log.append(head, state, tuple(entries), stamp, announce=announce)
                 except ConflictError:
                     head, is_fresh = self._newest(workflow, log, head), True
+                    if head is not None and announced:
+                        self._rows.heal(head, *announced)
                     continue
                 self._heads.put(workflow, head)
                 self._rows.moved(head)
@@ -244,13 +251,17 @@ class Transactor:
         for event in (event for entry in released for event in entry.events):
             state = evolve(state, event, stamp)
         try:
-            head = log.append(head, state, released, stamp)
+            head = log.append(head, state, released, stamp, announce=self._rows.announce)
         except StoreError:
             self._heads.drop(workflow)
             return head
         self._heads.put(workflow, head)
         self._rows.moved(head)
         return head
+
+    def _announce(self, announced: list[Row], plan: Plan, row: Row) -> bool:
+        announced.append(row)
+        return self._rows.announce(plan, row)
 
     def _moment(self, head: Head) -> Moment:
         return moment(self._vault.time.read(), high_water_ms=head.workflow.progress.high_water_ms)

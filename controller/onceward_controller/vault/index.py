@@ -7,9 +7,11 @@ names is a thousand finished lines. The summary is sealed with a salt made from 
 a row's name can be computed from the log, and deleting an older row needs no search. A row is a
 hint; the log is the truth.
 
-The new row is written before the older one is deleted, and only a row of a lower revision is ever
-deleted: a late deletion can remove no newer row, and a crash in between leaves two rows, never
-none. Of two rows a listing believes the higher revision and removes the other.
+The new row is written before the older one is deleted, and only rows of revisions that are known to
+be in the log are ever deleted: a late deletion can remove no newer row, and a crash in between
+leaves two rows, never none. Of two rows a listing believes the higher revision and removes the
+other. The row that says a lease is live is written even before the grant: no attempt dies without
+a row that leads to it.
 
 A bucket reader sees the class, the sort time and how many rows there are; nothing else. Keys and
 labels too long for a name are cut there; opening the workflow shows them whole.
@@ -86,16 +88,31 @@ class Index:
         self._root = root
         self._naming = naming
 
-    def write(self, plan: Plan, row: Row, former: Sequence[Row] = ()) -> None:
-        """Write the row of a workflow, then delete those whose place it takes.
+    def write(self, plan: Plan, row: Row) -> None:
+        """Write the row of a workflow.
 
         Raises:
-            StoreError: Either may be undone; opening the workflow heals it.
+            StoreError: It may not be there; opening the workflow heals it.
         """
         self._store.put(self.name(plan, row), b"")
+
+    def clear(self, plan: Plan, row: Row, former: Sequence[Row], *, through: int) -> None:
+        """Delete rows whose place ``row`` has taken, once it is written.
+
+        Args:
+            plan: The workflow's.
+            row: The row in force.
+            former: Rows that were in force before, or were written for what then did not happen.
+            through: The newest revision that is known; a row of a later one is left alone.
+
+        Raises:
+            StoreError: Some may still be there; opening the workflow heals it.
+        """
+        kept = self.name(plan, row)
         for older in former:
-            if older.revision < row.revision:
-                self._store.delete(self.name(plan, older))
+            name = self.name(plan, older)
+            if older.revision <= through and name != kept:
+                self._store.delete(name)
 
     def withdraw(self, plan: Plan, row: Row, *, kept: str) -> None:
         """Delete a row that was written for a workflow which somebody else created.

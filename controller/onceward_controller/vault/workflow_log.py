@@ -9,7 +9,7 @@
 Whoever decides does so on a ``Head``, which nothing here keeps: it is handed in and out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -18,8 +18,9 @@ from onceward.sealing import Kind
 from onceward_controller.protocol import events, paging
 from onceward_controller.protocol.operation import Operation
 from onceward_controller.protocol.paging import Content
+from onceward_controller.protocol.plan import Plan
 from onceward_controller.protocol.recording import Stamp
-from onceward_controller.protocol.rows import Row, has_moved, row
+from onceward_controller.protocol.rows import Row, has_moved, must_lead, row
 from onceward_controller.protocol.workflow import Workflow, close, create, paged, settled_by
 from onceward_controller.vault import body as bodies
 from onceward_controller.vault.body import Body, Entry
@@ -29,6 +30,9 @@ from onceward_controller.vault.log import EMPTY, Desk, RevisionLog, SealKey, Tip
 from onceward_controller.vault.objects import Objects
 from onceward_controller.vault.replay import advance, replay
 
+Announce = Callable[[Plan, Row], bool]
+"""Writes an index row; returns whether it is durable."""
+
 
 class Head(Struct, frozen=True):
     """The newest known state of a workflow, and what it takes to write the next revision.
@@ -37,6 +41,7 @@ class Head(Struct, frozen=True):
         row: The index row in force.
         former_row: The one whose place it took, as far as the revisions just written or read tell:
             it may still be there.
+        is_row_written: Whether ``row`` was written before the revision that brought it.
     """
 
     workflow: Workflow
@@ -44,6 +49,7 @@ class Head(Struct, frozen=True):
     key: SealKey
     row: Row
     former_row: Row | None = None
+    is_row_written: bool = False
 
 
 class Recorded(Struct, frozen=True):
@@ -145,7 +151,13 @@ class WorkflowLog:
         return Head(workflow=workflow, tip=tip, key=key, row=line)
 
     def append(
-        self, head: Head, workflow: Workflow, entries: tuple[Entry, ...], stamp: Stamp
+        self,
+        head: Head,
+        workflow: Workflow,
+        entries: tuple[Entry, ...],
+        stamp: Stamp,
+        *,
+        announce: Announce,
     ) -> Head:
         """Write the revision that leads from ``head`` to ``workflow``.
 
@@ -154,6 +166,7 @@ class WorkflowLog:
             workflow: The state with every event of ``entries`` folded in, not yet closed.
             entries: The commands that were decided, in order.
             stamp: The revision's number and time.
+            announce: Writes the row of a workflow in which an attempt is about to hold a lease.
 
         Raises:
             ConflictError: Another revision stands there: read and decide again.
@@ -178,9 +191,16 @@ class WorkflowLog:
             snapshot=snapshot,
             snapshot_row=in_force if snapshot is not None else None,
         )
+        is_announced = must_lead(head.row, line) and announce(closed.plan, line)
         tip, _ = self._log.append(head.tip, bodies.encode(body), head.key)
-        former = head.row if moved else None
-        return Head(workflow=closed, tip=tip, key=head.key, row=in_force, former_row=former)
+        return Head(
+            workflow=closed,
+            tip=tip,
+            key=head.key,
+            row=in_force,
+            former_row=head.row if moved else None,
+            is_row_written=is_announced,
+        )
 
     def bodies(self, head: Head, revisions: Sequence[int]) -> list[Body]:
         """Return what ``revisions`` say, read side by side.
