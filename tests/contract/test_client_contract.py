@@ -176,3 +176,35 @@ def test_asynchronous_code_says_the_same(open_controller: Open, destination: Des
             return await client.run(work.id, [upload])
 
     assert asyncio.run(main()) == {"a": {"n": 1}}
+
+
+def test_creating_enables_a_draft_and_never_what_a_person_paused(
+    client: Client, upload: ow.Tool
+) -> None:
+    operations = [upload.operation("a", {"n": 1})]
+    work = client.create("k", operations, enable=True)
+    assert work.status is WorkflowStatus.ENABLED
+
+    client.pause(work.id)
+
+    assert client.create("k", operations, enable=True).status is WorkflowStatus.PAUSED
+
+
+def test_a_stop_names_the_tools_own_error_and_everybody_reads_why(client: Client) -> None:
+    @ow.tool("upload")
+    def upload(call: ow.Call) -> ow.Receipt:
+        del call
+        raise ZeroDivisionError("a secret")
+
+    work = client.create("k", [upload.operation("a", {})], enable=True)
+
+    with pytest.raises(ow.Stopped, match="the tool raised ZeroDivisionError") as stopped:
+        client.run(work.id, [upload])
+
+    assert isinstance(stopped.value.__cause__, ZeroDivisionError)
+    [operation] = client.workflow(work.id).operations
+    assert operation.attempts[0].reason == "the tool raised ZeroDivisionError"
+    assert "ZeroDivisionError" in operation.detail
+    told = [change.detail for change in client.history(work.id).changes]
+    assert "unknown (the tool raised ZeroDivisionError)" in told
+    assert "a secret" not in repr((stopped.value, client.workflow(work.id), told))

@@ -1,4 +1,4 @@
-"""A spool opened with another key loses nothing: what waits there is delivered once the right one is back.
+"""A spool opened with another key loses nothing: what waits is delivered with the right one.
 
 ONCEWARD_SPOOL_KEY that is set for one start and missing at the next, or set to another service's,
 is a slip of configuration. A file that another key sealed is not torn.
