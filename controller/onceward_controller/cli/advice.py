@@ -50,7 +50,7 @@ _NEXT: dict[ProblemCode, str] = {
     _C.PAUSED: "let it run again: {enable}",
     _C.UNKNOWN_TOOL: _RUNNER,
     _C.ATTEMPT_UNKNOWN: _RUNNER,
-    _C.ATTEMPT_IN_PROGRESS: _LOOK,
+    _C.ATTEMPT_IN_PROGRESS: "wait until its lease is over, then decide",
     _C.LEASE_TOKEN_INVALID: _RUNNER,
     _C.LEASE_LOST: _RUNNER,
     _C.RENEWAL_LIMIT: _RUNNER,

@@ -75,7 +75,10 @@ class Crash:
         operation = view.operations[0]
         if operation.status is OperationStatus.SUCCEEDED:
             self.stage.step("work", f"{what}: done by an earlier demo in this folder")
-            self.stage.step("no crash", "nothing has to run, so there is nothing to kill")
+            self.stage.step(
+                "no crash",
+                "nothing has to run, so there is nothing to kill; to see it again: --dir ANOTHER",
+            )
         elif operation.attempts:
             self.stage.step("work", f"{what}: begun by an earlier demo that was ended half way")
             self.stage.step("crash", "that was it: nobody was told how its worker fared")
