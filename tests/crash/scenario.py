@@ -29,6 +29,8 @@ CAPABILITIES = ("none", "query", "idempotency", "both")
 LEASE = timedelta(seconds=2)
 """Short, so that a takeover need not wait long; long enough for a busy machine to call in."""
 IN_FLIGHT = timedelta(milliseconds=100)
+TIMEOUT = timedelta(seconds=5)
+"""Past the first renewal, at which some are killed; an absence counts only after it as well."""
 
 
 class Scenario(msgspec.Struct, frozen=True):
@@ -81,7 +83,7 @@ class Scenario(msgspec.Struct, frozen=True):
             idempotency=timedelta(hours=1) if knows_keys else None,
             lease=LEASE,
             max_in_flight=IN_FLIGHT,
-            timeout=timedelta(seconds=60),
+            timeout=TIMEOUT,
         )
         def act(call: ow.Call) -> ow.Receipt:
             before(call.arguments["name"])

