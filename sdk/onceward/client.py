@@ -5,7 +5,8 @@
 
 Both say the same and are held to the same tests. A client may be shared by threads; it owns
 connections and threads, and closing it waits for calls under way, since only they know what became
-of their effects.
+of their effects. A process that forks shares no client with its children: each opens its own, and
+one from before the fork is refused there, with nothing sent.
 
 Undelivered receipts. With ``spool=`` a receipt that the controller does not acknowledge in time is
 kept, sealed, in that directory and delivered first next time. Without it the receipt ends with the

@@ -5,6 +5,9 @@
              │         └──refused for good──▶ dead letters of the spool; the refusal is raised
              └──the upload of a large result fails──▶ as above, unpacked
 
+Where the spool's disk refuses as well, the same error says that the receipt is nowhere, and has the
+disk's refusal as its cause.
+
 Once packed, a receipt is never packed again: the second upload would have another digest, and a
 second receipt that differs from one that may have arrived is a conflict. What is sent for an
 attempt is therefore always the same bytes.
@@ -37,6 +40,9 @@ WINDOW_MS = 30 * SECOND_MS
 """How long a call to the controller is tried again."""
 
 _UNANSWERED = frozenset({ProblemCode.NOT_REACHED, ProblemCode.UNREACHABLE})
+_NOWHERE = (
+    "neither delivered nor kept, since the spool's disk refused, and the effect may have happened"
+)
 _CREDENTIAL = frozenset(
     {ProblemCode.CREDENTIAL_MISSING, ProblemCode.CREDENTIAL_INVALID, ProblemCode.ROLE_DENIED}
 )
@@ -120,8 +126,10 @@ class Delivery:
         """Hand in the tidy ``receipt`` of the attempt that ``grant`` permitted.
 
         Raises:
-            UndeliveredError: It could not be delivered; it is in the spool, if there is one.
-            ProblemError: The controller refused it for good; it is among the spool's dead letters.
+            UndeliveredError: It could not be delivered; it is in the spool, if there is one and its
+                disk took it.
+            ProblemError: The controller refused it for good; it is among the spool's dead letters,
+                likewise.
         """
         patience = Patience(self._clock, self._entropy, self._window_ms)
         is_ambiguous = False
@@ -136,14 +144,24 @@ class Delivery:
                 except (UnavailableError, UnknownWriteError) as error:
                     is_ambiguous |= isinstance(error, UnknownWriteError)
                     if not patience.pause():
-                        raise self._undelivered(error, is_ambiguous=is_ambiguous) from error
-        except ProblemError as error:
-            self._keep(workflow, grant, receipt, error)
-            raise
-        except BaseException:
+                        raise
+        except (UnavailableError, UnknownWriteError) as error:
+            full = self._keep(workflow, grant, receipt, error)
+            undelivered = self._undelivered(error, full, is_ambiguous=is_ambiguous)
+            raise undelivered from full or error
+        except ProblemError as refusal:
+            full = self._keep(workflow, grant, receipt, refusal)
+            if full is None:
+                raise
+            detail = f"{refusal.detail}; the receipt is {_NOWHERE}"
+            raise type(refusal)(refusal.code, detail, **refusal.more) from full
+        except BaseException as interrupt:
             # Interrupted from outside. The receipt may have arrived; sent again it is the same one.
-            self._keep(workflow, grant, receipt, None)
-            raise
+            full = self._keep(workflow, grant, receipt, None)
+            if full is None:
+                raise
+            interrupt.add_note(f"the receipt is {_NOWHERE}")
+            raise interrupt from full
 
     def set_aside(self, workflow: WorkflowId, grant: Granted, receipt: Receipt, why: str) -> None:
         """Keep, for a person, a receipt that came after another one was sent for its attempt."""
@@ -208,15 +226,20 @@ class Delivery:
 
     def _keep(
         self, workflow: WorkflowId, grant: Granted, receipt: Receipt, error: ProblemError | None
-    ) -> None:
+    ) -> OSError | None:
+        """Keep what was not delivered, and return what the disk said if it cannot be kept."""
         if self._spool is None:
-            return
+            return None
         why = "interrupted" if error is None else error.code.value
         spooled = self._spooled(workflow, grant, receipt, why)
-        if error is None or _may_pass_later(error):
-            self._spool.keep(spooled)
-        else:
-            self._spool.set_aside(spooled)
+        try:
+            if error is None or _may_pass_later(error):
+                self._spool.keep(spooled)
+            else:
+                self._spool.set_aside(spooled)
+        except OSError as full:
+            return full
+        return None
 
     def _spooled(
         self, workflow: WorkflowId, grant: Granted, receipt: Receipt, why: str
@@ -225,12 +248,15 @@ class Delivery:
             self._origin, workflow, grant.operation, grant.attempt, grant.lease_token, receipt, why
         )
 
-    def _undelivered(self, error: ProblemError, *, is_ambiguous: bool) -> UndeliveredError:
-        where = (
-            "it ends with this process: give the client a spool to keep such receipts in"
-            if self._spool is None
-            else "it is safe in the spool and is delivered first next time"
-        )
+    def _undelivered(
+        self, error: ProblemError, full: OSError | None, *, is_ambiguous: bool
+    ) -> UndeliveredError:
+        if full is not None:
+            where = f"it is {_NOWHERE}"
+        elif self._spool is None:
+            where = "it ends with this process: give the client a spool to keep such receipts in"
+        else:
+            where = "it is safe in the spool and is delivered first next time"
         undelivered = UndeliveredError(
             error.code, f"the receipt could not be delivered; {where}: {error.detail}", **error.more
         )

@@ -2,6 +2,8 @@
 
 This is the SDK's composition root. Closing it is an order: no further grant is taken, running tools
 are told, their receipts are waited for, and only then is closed what delivers them.
+
+In a process forked from its own it refuses to work, and closing it does nothing.
 """
 
 from contextlib import ExitStack
@@ -18,6 +20,7 @@ from onceward.errands import Errands
 from onceward.grants import Held
 from onceward.lease_keeper import LeaseKeeper
 from onceward.loops import Loops
+from onceward.own_process import OwnProcess
 from onceward.ports import Clock, Entropy, Spawner
 from onceward.runner import Runner
 from onceward.seats import Seats
@@ -52,6 +55,7 @@ class Engine:
         self, controller: Controller, ports: Ports, *, spool: Spool | None, origin: str
     ) -> None:
         clock, entropy = ports.clock, ports.entropy
+        self._process = OwnProcess()
         self._controller = controller
         self._spool = spool
         self._seats = Seats(ports.spawner)
@@ -80,15 +84,27 @@ class Engine:
         self._is_closed = False
 
     def carry_out(self, errand: Errand) -> dict[str, Any]:
-        """Deliver what waits, then run the errand; see ``Errands.carry_out``."""
+        """Deliver what waits, then run the errand; see ``Errands.carry_out``.
+
+        Raises:
+            InvalidError: The threads belong to the process that this one was forked from.
+        """
+        self._process.check()
         return self._errands.carry_out(errand)
 
     def flush(self) -> Flushed:
-        """Deliver what waits in the spool, each receipt tried once."""
+        """Deliver what waits in the spool, each receipt tried once.
+
+        Raises:
+            InvalidError: As for ``carry_out``; nothing was moved.
+        """
+        self._process.check()
         return self._delivery.flush()
 
     def close(self) -> None:
         """See ``Client.close``; idempotent."""
+        if not self._process.is_here():
+            return
         with self._guard:
             if self._is_closed:
                 return

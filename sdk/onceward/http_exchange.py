@@ -4,6 +4,7 @@
     no answer, or not a controller's   a write may have happened   unreachable
                                        a read did not matter       not_reached
     application/problem+json           what it says, in the class that says what to do
+    forked since it was opened         nothing was sent            opened_before_fork
 
 No redirect is followed, no proxy of the environment is used, no compressed reply is asked for, and
 every reply has a bound in size and time. The token is in a header of each request, nowhere else.
@@ -24,6 +25,7 @@ from urllib3.exceptions import (
     ProtocolError,
 )
 
+from onceward.own_process import OwnProcess
 from onceward.ports import Clock
 from onceward.wire import limits
 from onceward.wire.problems import (
@@ -64,6 +66,7 @@ class Exchange:
 
     def __init__(self, url: str, token: Secret[str], clock: Clock) -> None:
         self.origin = checked_url(url)
+        self._process = OwnProcess()
         parts = urlsplit(self.origin)
         assert parts.hostname is not None, "the URL was checked"
         self._path = parts.path
@@ -102,7 +105,9 @@ class Exchange:
             UnavailableError: Nothing was sent, or nothing could change by it.
             UnknownWriteError: There is no answer that a controller gave.
             ProblemError: The controller refused.
+            InvalidError: The connections belong to the process that this one was forked from.
         """
+        self._process.check()
         headers = {"Authorization": f"Bearer {self._token.reveal()}", "Accept": JSON}
         if body is not None:
             headers["Content-Type"] = content_type
@@ -138,8 +143,9 @@ class Exchange:
         raise _refusal(method, response.status, response.headers.get("content-type"), content)
 
     def close(self) -> None:
-        """Close every connection."""
-        self._pool.close()
+        """Close every connection; those of the process that this one was forked from stay."""
+        if self._process.is_here():
+            self._pool.close()
 
     def _chunks(self, response: urllib3.BaseHTTPResponse, bytes_max: int) -> Iterator[bytes]:
         """Give the reply piece by piece, up to its bounds of size and time."""

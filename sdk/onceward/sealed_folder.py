@@ -105,8 +105,13 @@ class SealedFolder:
         """
         sealed = self._sealer.seal(name, content)
         temporary = self.path / (name + _TEMPORARY)
-        _write_new(temporary, sealed, is_durable=is_durable)
-        temporary.rename(self.path / name)
+        try:
+            write_new(temporary, sealed, is_durable=is_durable)
+            temporary.rename(self.path / name)
+        except BaseException:
+            # On a full disk half a file would take room for ever.
+            temporary.unlink(missing_ok=True)
+            raise
         if is_durable:
             self.make_durable()
 
@@ -153,11 +158,7 @@ class SealedFolder:
         Raises:
             OSError: The system refused.
         """
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | _DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_directory(self.path)
 
 
 def make_private(path: Path) -> None:
@@ -187,7 +188,30 @@ def check_private(path: Path, found: os.stat_result) -> None:
         )
 
 
-def _write_new(path: Path, content: bytes, *, is_durable: bool) -> None:
+def sync_directory(path: Path) -> None:
+    """Let the names in the directory ``path`` survive a power failure.
+
+    Raises:
+        OSError: The system refused.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | _DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_new(path: Path, content: bytes, *, is_durable: bool) -> None:
+    """Write a file of this user alone.
+
+    Args:
+        path: A temporary name: half of the file may be seen there.
+        content: All of it.
+        is_durable: Return only once the content would survive a power failure.
+
+    Raises:
+        OSError: The system refused; a part of it may be there.
+    """
     # A leftover of a writer that died has this name; nobody else writes here.
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | _NOFOLLOW
     descriptor = os.open(path, flags, 0o600)

@@ -29,7 +29,8 @@ from onceward.sealed_folder import (
     TornError,
     make_private,
 )
-from onceward.spool_lanes import Lane, file_lock, hold_lane, load_key
+from onceward.spool_key import check_key, load_key
+from onceward.spool_lanes import Lane, file_lock, hold_lane
 from onceward.wire.identifiers import LeaseToken, OperationName, WorkflowId
 from onceward.wire.receipts import Receipt
 
@@ -122,8 +123,8 @@ class Spool:
             identity: Tells this boot of this machine from every other.
 
         Raises:
-            SpoolError: Others could read it, all its lanes are held, the key is not one, or this
-                platform has no file locks.
+            SpoolError: Others could read it, all its lanes are held, the key is not one or not the
+                one that sealed it, or this platform has no file locks.
             OSError: The system refused.
         """
         # First of all: where there are no locks, there are no owners and modes to look at either.
@@ -131,6 +132,8 @@ class Spool:
         root = Path(path).absolute()
         make_private(root)
         sealer = Sealer(load_key(root, entropy, key).reveal(), entropy)
+        # Before anything is read: what another key sealed would be taken for torn.
+        check_key(root, sealer, entropy)
         return cls(
             hold_lane(root, sealer, lock),
             dead=SealedFolder(root / "dead", sealer),

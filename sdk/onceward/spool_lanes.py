@@ -1,6 +1,6 @@
-"""A spool's directory, its key, and which process holds which part of it.
+"""A spool's directory, and which process holds which part of it.
 
-    <spool>/key             32 random bytes, unless ONCEWARD_SPOOL_KEY gives them
+    <spool>/key, check      see ``onceward.spool_key``
     <spool>/lanes/00..31/   one for each process at work: ``lock``, ``receipts/``, ``grants/``
     <spool>/dead/           receipts that were refused for good, or came after "unknown" was sent
     <spool>/torn/           files that are not what was written
@@ -13,15 +13,11 @@ over what is left in lanes that nobody holds, so that a receipt waits for no par
 
 import errno
 import os
-import stat
 from collections.abc import Callable
 from pathlib import Path
 
 from onceward.errors import SpoolError
-from onceward.ports import Entropy
-from onceward.sealed_folder import SealedFolder, Sealer, check_private, make_private
-from onceward.sealing import KEY_BYTES
-from onceward.wire.secrets import Secret
+from onceward.sealed_folder import SealedFolder, Sealer, make_private
 
 LANES_MAX = 32
 """Processes that one spool serves at a time."""
@@ -98,62 +94,6 @@ def hold_lane(root: Path, sealer: Sealer, lock: Callable[[int], bool]) -> Lane:
     if held is None:
         raise SpoolError(f"all {LANES_MAX} lanes of the spool are held: path=`{root}`")
     return held
-
-
-def load_key(root: Path, entropy: Entropy, given: str | None) -> Secret[bytes]:
-    """Return the spool's key, made if there is none.
-
-    Args:
-        root: The spool, a directory of this user alone.
-        entropy: For a new key.
-        given: The key as 64 hexadecimal digits; None to keep it in the directory.
-
-    Raises:
-        SpoolError: The key has another form, or its file is not this user's alone.
-        OSError: The system refused.
-    """
-    if given is not None:
-        try:
-            key = bytes.fromhex(given)
-        except ValueError:
-            key = b""
-        if len(key) != KEY_BYTES:
-            raise SpoolError(f"the spool's key has another form: want {2 * KEY_BYTES} hex digits")
-        return Secret(key)
-    path = root / "key"
-    if not path.exists():
-        _make_key(path, entropy)
-    return Secret(_read_key(path))
-
-
-def _make_key(path: Path, entropy: Entropy) -> None:
-    # Linked into place, so that of two processes one gives the key and both read it whole.
-    temporary = path.with_name(f"key.{entropy.take(8).hex()}.part")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(descriptor, entropy.take(KEY_BYTES))
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        pass
-    finally:
-        temporary.unlink()
-
-
-def _read_key(path: Path) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | _NOFOLLOW)
-    try:
-        found = os.fstat(descriptor)
-        check_private(path, found)
-        key = os.read(descriptor, KEY_BYTES + 1)
-    finally:
-        os.close(descriptor)
-    if not stat.S_ISREG(found.st_mode) or len(key) != KEY_BYTES:
-        raise SpoolError(f"the spool's key is damaged: path=`{path}`")
-    return key
 
 
 def file_lock() -> Callable[[int], bool]:

@@ -357,7 +357,7 @@ def test_sigterm_ends_a_wait_at_once(
 
     name, what, words = line.split(maxsplit=2)
     assert (name, what) == ("look", "waiting")
-    assert words.startswith("another attempt holds the lease, ")
+    assert words.startswith("another attempt holds a lease, which is over in ")
     assert process.returncode == 0
     assert json.loads(output)["outcome"] == "drained"
 

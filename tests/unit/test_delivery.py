@@ -12,6 +12,7 @@ from onceward.delivery import Flushed
 from onceward.spool import Spool
 from onceward.wire.messages import Complete, Completed, Release, Standing
 from onceward.wire.problems import ProblemCode, problem
+from tests.support.full_disk import disk_that_can_fill_up
 from tests.support.ports import ManualClock
 from tests.support.scripted_client import ORIGIN, client_of, uploader
 from tests.support.scripted_controller import (
@@ -88,6 +89,49 @@ def test_what_cannot_be_delivered_is_safe_and_the_message_says_so(
     with closing(opened(spool_path, clock, seed="next")) as spool:
         ((_, kept),) = spool.undelivered(ORIGIN)
         assert kept.receipt.effect_id == "obj-17"
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        pytest.param(lost(), id="cannot-be-delivered"),
+        pytest.param(problem(ProblemCode.RECEIPT_CONFLICT, "another"), id="refused-for-good"),
+        pytest.param(problem(ProblemCode.ROLE_DENIED, "not yours"), id="another-credential"),
+        pytest.param(KeyboardInterrupt(), id="interrupted"),
+    ],
+)
+def test_a_full_disk_does_not_hide_that_a_receipt_is_neither_delivered_nor_kept(
+    controller: ScriptedController,
+    client: Client,
+    clock: ManualClock,
+    spool_path: Path,
+    refusal: BaseException,
+) -> None:
+    controller.script("begin", grant())
+
+    def refuse(body: Complete) -> Completed:
+        clock.pass_ms(31_000)
+        raise refusal
+
+    controller.script("complete", refuse)
+    # Whoever cannot deliver says so as one who can try again.
+    kind = ow.UnavailableError if isinstance(refusal, ow.UnknownWriteError) else type(refusal)
+
+    with disk_that_can_fill_up() as fill:
+
+        @ow.tool("upload")
+        def upload(call: ow.Call) -> ow.Receipt:
+            fill()
+            return call.succeeded(effect_id="obj-17")
+
+        with pytest.raises(kind) as raised:
+            client.run_operation(WORKFLOW, "upload", [upload])
+
+    words = [str(raised.value), *getattr(raised.value, "__notes__", ())]
+    assert "neither delivered nor kept" in " ".join(words)
+    assert "safe in the spool" not in " ".join(words)
+    assert isinstance(raised.value.__cause__, OSError)
+    assert list(spool_path.rglob("*.part")) == []
 
 
 def test_without_a_spool_the_message_says_what_is_lost(

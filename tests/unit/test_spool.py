@@ -129,6 +129,55 @@ def test_a_given_key_is_used_and_not_stored(spool_path: Path) -> None:
         assert len(after.undelivered(ORIGIN)) == 1
 
 
+@pytest.mark.parametrize(
+    ("made_with", "opened_with"),
+    [
+        pytest.param(None, "ab" * 32, id="own-then-given"),
+        pytest.param("cd" * 32, None, id="given-then-own"),
+        pytest.param("cd" * 32, "ab" * 32, id="given-then-another"),
+    ],
+)
+@pytest.mark.parametrize("has_check", [True, False], ids=["checked", "made-before-checks"])
+def test_another_key_is_refused_and_nothing_is_touched(
+    spool_path: Path, made_with: str | None, opened_with: str | None, *, has_check: bool
+) -> None:
+    with closing(opened(spool_path, key=made_with)) as before:
+        before.keep(spooled())
+    if not has_check:
+        (spool_path / "check").unlink()
+    receipts = list(spool_path.glob("lanes/*/receipts/*"))
+
+    with pytest.raises(SpoolError, match="ONCEWARD_SPOOL_KEY"):
+        opened(spool_path, seed="other", key=opened_with)
+
+    assert list(spool_path.glob("lanes/*/receipts/*")) == receipts
+    with closing(opened(spool_path, seed="later", key=made_with)) as after:
+        assert len(after.undelivered(ORIGIN)) == 1
+
+
+def test_a_spool_made_before_checks_is_given_one_though_a_file_in_it_is_torn(
+    spool_path: Path,
+) -> None:
+    with closing(opened(spool_path)) as before:
+        torn = before.keep(spooled("torn"))
+        before.keep(spooled("whole"))
+    next(spool_path.rglob(torn)).write_bytes(b"torn")
+    (spool_path / "check").unlink()
+
+    with closing(opened(spool_path, seed="later")) as after:
+        assert len(after.undelivered(ORIGIN)) == 1
+    assert (spool_path / "check").exists()
+
+
+def test_an_empty_spool_keeps_to_the_key_that_it_was_made_with(spool_path: Path) -> None:
+    opened(spool_path, key="ab" * 32).close()
+
+    with pytest.raises(SpoolError, match="another key"):
+        opened(spool_path, seed="later")
+
+    assert not (spool_path / "key").exists()
+
+
 @pytest.mark.parametrize("key", ["", "ab", "zz" * 32])
 def test_what_is_no_key_is_refused(spool_path: Path, key: str) -> None:
     with pytest.raises(SpoolError, match="key has another form"):

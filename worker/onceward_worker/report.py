@@ -1,7 +1,7 @@
 """What a worker tells the person who watches it: one line for each operation.
 
     publish          execute attempt 1   succeeded, 0.3 s
-    notify           waiting             another attempt holds the lease, 5.2 s left
+    notify           waiting             another attempt holds a lease, which is over in 6 s
     file             already done        nothing ran
 
 Names come from a workflow that somebody else wrote, and words from a tool, so that nothing of
@@ -77,10 +77,7 @@ class Report:
             return
         self._waited_for = wait.reason
         self._told.add(wait.operation)
-        stopped = Stopped.by(wait)
-        what, _, _ = stopped.detail.partition(":")
-        seconds = wait.retry_after_ms / SECOND_MS
-        self._line(wait.operation, "waiting", f"{what}, {seconds:.1f} s left")
+        self._line(wait.operation, "waiting", Stopped.by(wait).detail)
 
     def done(self, operations: Iterable[str]) -> None:
         """Say of the operations that are done which of them were done before."""

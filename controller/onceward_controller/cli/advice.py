@@ -60,6 +60,7 @@ _NEXT: dict[ProblemCode, str] = {
     _C.OPERATION_SETTLED: "nothing is left to decide; what was recorded: {show}",
     _C.MAY_STILL_LAND: "wait, look at the destination once more, then decide: {show}",
     _C.EVIDENCE_MISSING: 'say how you know: --evidence "what you saw, and where"',
+    _C.OPENED_BEFORE_FORK: "open a client in each process, after the fork",
     _C.CLOCK_UNSAFE: "correct this host's clock or the store's, then see: onceward doctor",
     _C.STORE_UNAVAILABLE: "nothing happened: run the same command later; {status}",
     _C.STORE_OUTCOME_UNKNOWN: "it may have happened: look before you repeat it: {show}",

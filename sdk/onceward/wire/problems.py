@@ -139,6 +139,8 @@ class ProblemCode(StrEnum):
     NOT_REACHED = "not_reached"
     UNREACHABLE = "unreachable"
     INTEGRITY = "integrity"
+    # The client.
+    OPENED_BEFORE_FORK = "opened_before_fork"
 
 
 _C = ProblemCode
@@ -169,6 +171,7 @@ CLASSES: dict[type[ProblemError], tuple[ProblemCode, ...]] = {
         _C.RECEIPT_TOO_LARGE,
         _C.RECEIPT_MISMATCH,
         _C.EVIDENCE_MISSING,
+        _C.OPENED_BEFORE_FORK,
     ),
     DeniedError: (
         _C.CREDENTIAL_MISSING,
