@@ -25,9 +25,10 @@ from onceward_controller.protocol.answers import (
     Transition,
     Wait,
 )
+from onceward_controller.protocol.attempt import Attempt
 from onceward_controller.protocol.clockguard import Moment
 from onceward_controller.protocol.decide import decide
-from onceward_controller.protocol.operation import Attempt, Operation
+from onceward_controller.protocol.operation import Operation
 from onceward_controller.protocol.rows import row
 from onceward_controller.protocol.workflow import Workflow
 from tests.support.protocol import MARGIN_MS, NAMING

@@ -22,9 +22,10 @@ from onceward.wire.messages import WorkflowStatus
 from onceward.wire.receipts import Outcome
 from onceward_controller.protocol import commands, events
 from onceward_controller.protocol.answers import Transition
+from onceward_controller.protocol.attempt import Attempt
 from onceward_controller.protocol.clockguard import Moment, moment
 from onceward_controller.protocol.decide import needs
-from onceward_controller.protocol.operation import Attempt, Operation
+from onceward_controller.protocol.operation import Operation
 from onceward_controller.protocol.recording import Stamp
 from onceward_controller.protocol.workflow import Workflow, close, evolve, settled_by
 from tests.support.protocol import (

@@ -12,9 +12,10 @@ from onceward.wire.messages import Standing, WorkflowStatus
 from onceward.wire.problems import ProblemCode, problem
 from onceward.wire.receipts import Outcome
 from onceward_controller.protocol import events, holders
+from onceward_controller.protocol.attempt import Attempt
 from onceward_controller.protocol.commands import Complete
 from onceward_controller.protocol.naming import Naming
-from onceward_controller.protocol.operation import Attempt, Operation
+from onceward_controller.protocol.operation import Operation
 from onceward_controller.protocol.workflow import Workflow
 
 REASON_CHARACTERS_KEPT = 200

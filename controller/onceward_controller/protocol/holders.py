@@ -4,8 +4,9 @@ import hmac
 
 from onceward.wire.identifiers import OperationId
 from onceward.wire.problems import ProblemCode, problem
+from onceward_controller.protocol.attempt import Attempt
 from onceward_controller.protocol.naming import Naming
-from onceward_controller.protocol.operation import Attempt, Operation
+from onceward_controller.protocol.operation import Operation
 from onceward_controller.protocol.workflow import Workflow
 
 

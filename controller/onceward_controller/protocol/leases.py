@@ -6,10 +6,11 @@ from onceward.wire.messages import WorkflowStatus
 from onceward.wire.problems import ProblemCode, problem
 from onceward_controller.protocol import events, holders
 from onceward_controller.protocol.answers import Extended, Noted, Transition
+from onceward_controller.protocol.attempt import Attempt
 from onceward_controller.protocol.clockguard import Moment
 from onceward_controller.protocol.commands import Release, Renew
 from onceward_controller.protocol.naming import Naming
-from onceward_controller.protocol.operation import Attempt, Operation
+from onceward_controller.protocol.operation import Operation
 from onceward_controller.protocol.workflow import Workflow
 
 

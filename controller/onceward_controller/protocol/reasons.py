@@ -4,8 +4,9 @@ from onceward.wire.decisions import StopReason
 from onceward.wire.definitions import OperationDefinition
 from onceward.wire.messages import ToolOffer
 from onceward.wire.receipts import Outcome
+from onceward_controller.protocol.attempt import Attempt
 from onceward_controller.protocol.clockguard import Moment
-from onceward_controller.protocol.operation import Attempt, Operation
+from onceward_controller.protocol.operation import Operation
 
 WORKFLOW_ABANDONED = "the workflow was abandoned; nothing of it runs again"
 OPERATION_ABANDONED = "the operation was abandoned; it never runs again"

@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from onceward.wire.receipts import Assurance, Outcome
 from onceward_controller.protocol import events
-from onceward_controller.protocol.operation import Attempt, Operation, Report, Settlement
+from onceward_controller.protocol.attempt import Attempt, Report
+from onceward_controller.protocol.operation import Operation, Settlement
 
 _replace = msgspec.structs.replace
 

@@ -23,8 +23,9 @@ from onceward.wire.messages import WorkflowStatus
 from onceward.wire.receipts import Outcome
 from onceward_controller.protocol import reasons
 from onceward_controller.protocol.answers import Grant, Reuse, Stop, Verdict, Wait
+from onceward_controller.protocol.attempt import Attempt
 from onceward_controller.protocol.clockguard import Moment
-from onceward_controller.protocol.operation import Attempt, Operation
+from onceward_controller.protocol.operation import Operation
 from onceward_controller.protocol.workflow import Workflow
 
 FOR_A_PERSON = (StopReason.NEEDS_DECISION, StopReason.NOT_EXECUTED, StopReason.ATTEMPT_LIMIT)

@@ -16,9 +16,9 @@ from onceward.wire.messages import (
 )
 from onceward.wire.receipts import Receipt
 from onceward_controller.protocol import answers
+from onceward_controller.protocol.attempt import Attempt
 from onceward_controller.protocol.clockguard import Moment
 from onceward_controller.protocol.dispatch import judge_all
-from onceward_controller.protocol.operation import Attempt
 from onceward_controller.protocol.workflow import Workflow
 from onceward_controller.service import wording
 from onceward_controller.vault.index import Summary
